@@ -50,14 +50,14 @@ bool attr_equal(const Attr *a, const Attr *b);
 
 /* ---- memory ---- */
 
-/* The regions of a rank. `inputs` is what a step reads from its caller. */
+/* The regions of a rank. io holds the inputs of a step and its outputs. */
 typedef enum {
     REGION_none, /* not placed, or lives inside another value's home */
     REGION_state,
     REGION_grads,
     REGION_stash,
     REGION_workspace,
-    REGION_inputs,
+    REGION_io,
     REGION_host,
     REGION_disk,
     REGION_COUNT

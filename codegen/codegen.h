@@ -1,0 +1,27 @@
+/* From a scheduled and placed module to text. Codegen decides nothing: what
+ * it prints follows from the module alone. */
+#ifndef EDL_CODEGEN_CODEGEN_H
+#define EDL_CODEGEN_CODEGEN_H
+
+#include "ir/graph.h"
+
+/* Generated files, in memory: they are written only when all is well. */
+typedef struct OutFile {
+    const char *name; /* gpt2.c */
+    const char *text;
+    size_t n;
+} OutFile;
+
+typedef struct OutFiles {
+    VEC(OutFile) files;
+} OutFiles;
+
+typedef struct CodegenOptions {
+    bool copy_runtime; /* false with --runtime=installed */
+} CodegenOptions;
+
+/* NAME.c, NAME.h, NAME.sched, NAME_main.c, Makefile, runtime files. False:
+ * something in the module has no C yet; the errors are in its diag. */
+bool codegen_c(Module *m, const CodegenOptions *o, OutFiles *out);
+
+#endif
