@@ -60,13 +60,12 @@ int edl_dtype_bits(EdlDtype d);
  *   GRADS      mean gradients; valid from the backward passes to the next step
  *   STASH      what forward saves for backward; garbage between steps
  *   WORKSPACE  temporaries; garbage between calls
- *   OUTPUTS    published outputs; valid until the next call
- *   INPUTS     one step's batch. Only edl_trainer_main uses it: a caller of
- *              the API passes its own pointers and may leave it NULL
+ *   IO         published outputs, valid until the next call; and room for the
+ *              batch of a step, which a caller may use or not
  *   HOST       pool in host memory for offload; size 0 without it */
 typedef enum EdlRegion {
-    EDL_STATE, EDL_GRADS, EDL_STASH, EDL_WORKSPACE, EDL_OUTPUTS, EDL_INPUTS,
-    EDL_HOST, EDL_REGION_COUNT
+    EDL_STATE, EDL_GRADS, EDL_STASH, EDL_WORKSPACE, EDL_IO, EDL_HOST,
+    EDL_REGION_COUNT
 } EdlRegion;
 
 const char *edl_region_name(EdlRegion r);       /* "state" */
@@ -102,8 +101,9 @@ typedef enum EdlKind {
     EDL_FROZEN,    /* parameter without gradient and optimizer state */
     EDL_BUFFER,    /* `state`: saved, not trained */
     EDL_OPTIMIZER, /* name "optimizer/m/PATH" and so on */
+    EDL_COUNTER,   /* i64 scalar; "updates" is metadata edl.updates */
     EDL_GRAD,      /* name "grad/PATH"; see scale */
-    EDL_INPUT,
+    EDL_INPUT,     /* offset: of microbatch 0 of a step, the next follow */
     EDL_OUTPUT
 } EdlKind;
 
@@ -127,7 +127,7 @@ typedef struct EdlTensor {
     int64_t stride[EDL_MAX_RANK];
     /* EDL_GRAD: the mean over the microbatches is stored * scale. 1 else. */
     double scale;
-    /* PARAM, FROZEN, BUFFER, OPTIMIZER: the value before step 0. */
+    /* PARAM, FROZEN, BUFFER, OPTIMIZER, COUNTER: the value before step 0. */
     EdlInitKind init;
     double init_a, init_b;
     /* INPUT of integers: lo <= x < hi or x == also; no check when lo == hi.
@@ -151,13 +151,12 @@ typedef struct EdlMetrics {
     int32_t skipped;       /* 1: this step's gradient was not finite */
 } EdlMetrics;
 
-/* What a checkpoint holds beside tensors. updates counts the steps that were
- * not skipped: the learning rate and Adam's t follow it. microbatch counts
- * since step 0: random numbers follow it. */
+/* What a checkpoint holds beside tensors. microbatch counts since step 0:
+ * random numbers follow it. The steps that were not skipped are counted by
+ * the model's own counter `updates`, which learning rate and Adam follow. */
 typedef struct EdlCounters {
     uint64_t seed;
     uint64_t step;
-    uint64_t updates;
     uint64_t microbatch;
     uint64_t epoch, index; /* of the next sample; the trainer's */
 } EdlCounters;
@@ -174,7 +173,7 @@ typedef struct EdlInstance {
     EdlCounters count;
     double lr_override;      /* NaN: the schedule of the model rules */
     int32_t fault;           /* set by a kernel that met a bad index */
-    int32_t phase;           /* of the separate actions: forward, backward */
+    int32_t phase;           /* of the separate actions; the emitted code's */
     uint64_t device[16];     /* streams, graphs and handles of a device */
     char error[EDL_ERROR_BYTES];
 } EdlInstance;
@@ -239,6 +238,8 @@ struct EdlModel {
     const EdlTensor *outputs;
     int32_t noutputs;
     int32_t loss;              /* index of it in outputs, -1 without */
+    int32_t updates;           /* index in tensors of the counter of updates
+                                  done, -1 without an optimizer */
     int64_t accumulate;        /* microbatches of a step */
     const EdlTrain *train;     /* NULL without a `train` block */
     const char *(*schedule)(void); /* text of the .sched; may be NULL */
