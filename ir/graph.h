@@ -125,7 +125,10 @@ struct Value {
     Region region;  /* of a home without tensor, after placement */
     int64_t place;  /* byte offset in its region instance, -1 before */
     int64_t bytes;  /* of a home, with padding and alignment, 0 before */
-    int n_uses;     /* as of the last graph_count_uses */
+    int n_uses;     /* operand slots of nodes, bodies included, that read it
+                     * (a fused node's own list does not count), as of the
+                     * last graph_count_uses */
+    Value *forward; /* what graph_forward puts in its place, or NULL */
     int mark;       /* free for the running pass */
     void *note;     /* free for the running pass */
 };
@@ -172,6 +175,7 @@ struct Graph {
     Node *at;    /* new nodes go before it; NULL: to the end */
     Context context;
     Map values;  /* name -> Value (bodies use the outermost graph's) */
+    Map counts;  /* name -> how often graph_fresh has met it */
     int64_t workspace; /* bytes, after placement */
     int64_t stash;     /* bytes of one slot, after placement */
 };
@@ -205,19 +209,36 @@ const char *graph_derive(Graph *g, const char *base, const char *suffix);
 void node_remove(Node *n);               /* its results must be unused */
 void node_move_before(Node *n, Graph *g, Node *at); /* at NULL: to the end */
 void node_set_arg(Node *n, int i, Value *v);
-/* Every use of `old` in its graph (bodies included) reads `new` instead. */
+/* Every use of `old` in its graph (bodies included) reads `new` instead.
+ * Walks the graph: a pass that replaces many sets forwards instead. */
 void value_replace(Value *old, Value *new);
+/* Notes that `old` is to be replaced; graph_forward does all of them in one
+ * walk (chains too) and clears them. value_final: v, or what replaces it. */
+void value_forward(Value *old, Value *new);
+Value *value_final(Value *v);
+void graph_forward(Graph *g);
+/* Another name for a value; made unique. */
+void value_rename(Value *v, const char *name);
+/* The graph that is called: a body's outermost owner. */
+Graph *graph_outer(const Graph *g);
+/* The node of the outermost graph in which v is made. */
+Node *value_node(const Value *v);
 void graph_count_uses(Graph *g);
 void graph_number(Graph *g);
 
-/* A copy of n before g->at; operands through map (Value.note of the old value
- * if set, else itself); result names + suffix, made unique. */
+/* A copy of n before g->at; an operand with Value.note set is read as that
+ * Value, any other as itself; result names + suffix, made unique. Sets the
+ * notes of n's results (those of a body too) to the copies. */
 Node *node_clone(Graph *g, const Node *n, const char *suffix);
 
 /* Wraps the nodes (in program order, all of g, no outside node between them
  * depends on them and is needed by them) into one fused node that stands
- * where the last of them stood. Exports are found from uses. */
+ * where the last of them stood. Needs graph_count_uses to be up to date;
+ * leaves it so. Nodes that are groups themselves are opened. */
 Node *graph_fuse(Graph *g, Node *const *nodes, int n, const char *kind);
+/* Finds a group's operands and results again after its body or the uses of
+ * its values changed; same needs as graph_fuse. */
+void fused_refresh(Node *fused);
 
 const Attr *node_attr(const Node *n, const char *key); /* NULL: not there */
 int64_t node_int(const Node *n, const char *key, int64_t otherwise);
@@ -312,6 +333,7 @@ struct Module {
 Module *module_new(Arena *a, Diag *d, const char *name);
 Graph *module_add_graph(Module *m, const char *name);
 Graph *module_graph(const Module *m, const char *name); /* or NULL */
+/* The name must be free: tensors of all kinds share one name space. */
 Tensor *module_add_tensor(Module *m, TensorKind kind, const char *name,
                           const Type *t);
 Tensor *module_tensor(const Module *m, const char *name); /* or NULL */
