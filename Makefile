@@ -2,6 +2,7 @@
 CC      ?= cc
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
+DATA     = $(PREFIX)/share/edlc
 B       := build
 
 WARN := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes \
@@ -42,12 +43,47 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libedl.a
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(B)/libedl.a $(LDLIBS)
 
-test: all $(UNIT)
+BUILD_NEEDS := gcc libc6-dev flex bison libjansson-dev
+TEST_NEEDS  := $(BUILD_NEEDS) g++ clang llvm-14-tools libclang-rt-14-dev \
+               python3 python3-torch python3-numpy
+
+# Everything that the tests need, built with what this machine has.
+test:
+	@tools/need $(TEST_NEEDS)
+	@$(MAKE) --no-print-directory -j2 check
+
+check: all $(UNIT)
 	tests/run $(TESTS)
+
+# From a fresh clone to a trained model, on text that every Debian has.
+demo:
+	@tools/need $(BUILD_NEEDS)
+	@$(MAKE) --no-print-directory -j2 all
+	@samples/demo
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DATA)/runtime \
+	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(B)/edlc $(DESTDIR)$(PREFIX)/bin/edlc
+	install -m 644 runtime/*.c runtime/*.h $(DESTDIR)$(DATA)/runtime
+	install -m 644 lib/*.edl $(DESTDIR)$(DATA)/lib
+	install -m 644 runtime/edl.h runtime/edl_kernel.h \
+	    $(DESTDIR)$(PREFIX)/include
+	sed 's|@PREFIX@|$(PREFIX)|' tools/edl.pc.in \
+	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/edl.pc
+	install -m 644 docs/edlc.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/bin/edlc $(DESTDIR)$(DATA) \
+	    $(DESTDIR)$(PREFIX)/include/edl.h \
+	    $(DESTDIR)$(PREFIX)/include/edl_kernel.h \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/edl.pc \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/edlc.1
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all test clean
+.PHONY: all test check demo install uninstall clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
