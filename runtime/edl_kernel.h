@@ -1,0 +1,484 @@
+/* edl_kernel.h: what emitted kernels call. C11 and C++17.
+ *
+ * Everything is static inline, free of branches that depend on data and of
+ * calls into libm (edl_sinf, edl_cosf and edl_powf excepted), so a compiler
+ * turns a loop over it into vectors; an element's bits do not depend on its
+ * place. Compile with -ffp-contract=off. docs/api.md has the table of errors. */
+#ifndef EDL_KERNEL_H
+#define EDL_KERNEL_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "edl: fast-math changes results; compile without it"
+#endif
+
+#if defined(__cplusplus) || defined(__GNUC__)
+#define EDL_RESTRICT __restrict
+#else
+#define EDL_RESTRICT restrict
+#endif
+
+#if defined(__GNUC__)
+#define EDL_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define EDL_INLINE static inline
+#endif
+
+/* ---- bits and atomics ---- */
+
+EDL_INLINE uint32_t
+edl_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+EDL_INLINE float
+edl_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* Notes from any thread that a kernel met a bad index. */
+EDL_INLINE void
+edl_set_fault(int32_t *fault)
+{
+    __atomic_store_n(fault, 1, __ATOMIC_RELAXED);
+}
+
+/* i if it is in [0, n), else the nearest that is, and the fault is noted. */
+EDL_INLINE int64_t
+edl_index(int64_t i, int64_t n, int32_t *fault)
+{
+    if (i >= 0 && i < n)
+        return i;
+    edl_set_fault(fault);
+    return i < 0 ? 0 : n - 1;
+}
+
+/* ---- single operations ---- */
+
+/* One rounding where the machine has it (the caller's function may say so
+ * with a target attribute and EDL_HAS_FMA), else two. */
+#if defined(__FMA__) || defined(__aarch64__) || defined(EDL_HAS_FMA)
+#define edl_fmaf(a, b, c) __builtin_fmaf((a), (b), (c))
+#else
+EDL_INLINE float
+edl_fmaf(float a, float b, float c)
+{
+    return a * b + c;
+}
+#endif
+
+EDL_INLINE float
+edl_absf(float x)
+{
+    return __builtin_fabsf(x);
+}
+
+EDL_INLINE float
+edl_signf(float x)
+{
+    float s = x > 0.0f ? 1.0f : x;
+    return s < 0.0f ? -1.0f : s;
+}
+
+EDL_INLINE float
+edl_floorf(float x)
+{
+    return __builtin_floorf(x);
+}
+
+EDL_INLINE float
+edl_sqrtf(float x)
+{
+    return __builtin_sqrtf(x);
+}
+
+EDL_INLINE float
+edl_rsqrtf(float x)
+{
+    return 1.0f / __builtin_sqrtf(x);
+}
+
+/* NaN of either operand is kept; a tie gives the first. */
+EDL_INLINE float
+edl_maxf(float a, float b)
+{
+    float m = b > a ? b : a;
+    return b != b ? b : m;
+}
+
+EDL_INLINE float
+edl_minf(float a, float b)
+{
+    float m = b < a ? b : a;
+    return b != b ? b : m;
+}
+
+EDL_INLINE float
+edl_clampf(float x, float lo, float hi)
+{
+    float y = x < lo ? lo : x;
+    return y > hi ? hi : y;
+}
+
+EDL_INLINE float
+edl_reluf(float x)
+{
+    return x < 0.0f ? 0.0f : x;
+}
+
+/* ---- exponential and logarithm ---- */
+
+/* 2^n for n of two's complement in -126 .. 127. */
+EDL_INLINE float
+edl_pow2i(uint32_t n)
+{
+    return edl_float((n + 127u) << 23);
+}
+
+/* e^(x + lo) for a small lo: what is left of an argument after rounding. */
+EDL_INLINE float
+edl_exp_parts(float x, float lo)
+{
+    float c = edl_clampf(x, -104.0f, 89.0f);
+    float t = edl_fmaf(c, 0x1.715476p+0f, 0x1.8p+23f); /* round(c / ln 2) */
+    uint32_t n = edl_bits(t) - 0x4b400000u;
+    float k = t - 0x1.8p+23f;
+    float r = edl_fmaf(k, -0x1.62e4p-1f, c);
+    r = edl_fmaf(k, -0x1.7f7d1cp-20f, r);
+    r = r + lo;
+    float p = 0x1.9df7f8p-13f;
+    p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
+    p = edl_fmaf(p, r, 0x1.11131p-7f);
+    p = edl_fmaf(p, r, 0x1.5554e8p-5f);
+    p = edl_fmaf(p, r, 0x1.555554p-3f);
+    p = edl_fmaf(p, r, 0.5f);
+    p = edl_fmaf(p, r * r, r) + 1.0f;
+    /* two factors: 2^n itself may overflow, or lose the bits of a denormal */
+    uint32_t half = (uint32_t)((int32_t)n >> 1);
+    return p * edl_pow2i(half) * edl_pow2i(n - half);
+}
+
+EDL_INLINE float
+edl_expf(float x)
+{
+    return edl_exp_parts(x, 0.0f);
+}
+
+/* ln(x) of a positive, finite x, denormals included. */
+EDL_INLINE float
+edl_log_positive(float x)
+{
+    float scaled = x < 0x1p-126f ? x * 0x1p+23f : x;
+    float base = x < 0x1p-126f ? -23.0f : 0.0f;
+    uint32_t u = edl_bits(scaled) - 0x3f3504f3u; /* sqrt(1/2) */
+    float k = base + (float)((int32_t)u >> 23);
+    float f = edl_float((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float s = f / (2.0f + f), z = s * s, half = 0.5f * f * f;
+    float r = 0x1.f1412cp-3f;
+    r = edl_fmaf(r, z, 0x1.23d3cep-2f);
+    r = edl_fmaf(r, z, 0x1.999c26p-2f);
+    r = edl_fmaf(r, z, 0x1.555554p-1f);
+    r = r * z;
+    /* k ln 2 + f - (f^2/2 - s (f^2/2 + r)) */
+    float low = edl_fmaf(k, 0x1.7f7d1cp-20f, s * (half + r));
+    return edl_fmaf(k, 0x1.62e4p-1f, f - (half - low));
+}
+
+EDL_INLINE float
+edl_logf(float x)
+{
+    float y = edl_log_positive(x);
+    y = x > 0x1.fffffep+127f ? x : y;
+    y = x == 0.0f ? -(float)INFINITY : y;
+    return x >= 0.0f ? y : (float)NAN;
+}
+
+EDL_INLINE float
+edl_log1pf(float x)
+{
+    float u = 1.0f + x;
+    float lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
+    float y = edl_log_positive(u) + lost / u;
+    y = u > 0x1.fffffep+127f ? u : y;
+    y = u == 0.0f ? -(float)INFINITY : y;
+    y = edl_absf(x) < 0x1p-24f ? x : y;
+    return u >= 0.0f ? y : (float)NAN;
+}
+
+/* ---- sigmoids ---- */
+
+EDL_INLINE float
+edl_tanhf(float x)
+{
+    float a = edl_absf(x), z = a * a;
+    float p = 0x1.1a3d9ap-9f;
+    p = edl_fmaf(p, z, -0x1.0c6332p-7f);
+    p = edl_fmaf(p, z, 0x1.63a5e2p-6f);
+    p = edl_fmaf(p, z, -0x1.b9f18ep-5f);
+    p = edl_fmaf(p, z, 0x1.11107ap-3f);
+    p = edl_fmaf(p, z, -0x1.555554p-2f);
+    float small = edl_fmaf(p * z, a, a);
+    float large = 1.0f - 2.0f / (edl_expf(2.0f * a) + 1.0f);
+    float y = a < 0.625f ? small : large;
+    return __builtin_copysignf(y, x);
+}
+
+/* 1 / (1 + e^-(x + lo)); the other side of the sum 1 in *rest. */
+EDL_INLINE float
+edl_sigmoid_parts(float x, float lo, float *rest)
+{
+    float sign = x < 0.0f ? -1.0f : 1.0f;
+    float e = edl_exp_parts(-edl_absf(x), -sign * lo);
+    float big = 1.0f / (1.0f + e), small = e / (1.0f + e);
+    *rest = x < 0.0f ? big : small;
+    return x < 0.0f ? small : big;
+}
+
+EDL_INLINE float
+edl_sigmoidf(float x)
+{
+    float rest;
+    return edl_sigmoid_parts(x, 0.0f, &rest);
+}
+
+/* A factor that may meet a 0: -inf * 0 is 0 here, the limit. */
+EDL_INLINE float
+edl_finite_below(float x)
+{
+    return x < -0x1p+120f ? -0x1p+120f : x;
+}
+
+EDL_INLINE float
+edl_siluf(float x)
+{
+    return edl_finite_below(x) * edl_sigmoidf(x);
+}
+
+EDL_INLINE float
+edl_silu_slopef(float x)
+{
+    float rest, s = edl_sigmoid_parts(x, 0.0f, &rest);
+    return edl_fmaf(s * rest, edl_clampf(x, -200.0f, 200.0f), s);
+}
+
+/* ln(1 + e^x) */
+EDL_INLINE float
+edl_softplusf(float x)
+{
+    return edl_maxf(x, 0.0f) + edl_log1pf(edl_expf(-edl_absf(x)));
+}
+
+/* ---- the normal distribution ---- */
+
+EDL_INLINE float
+edl_erff(float x)
+{
+    float a = edl_absf(x), z = a * a;
+    float p = -0x1.217f0ap-19f;
+    p = edl_fmaf(p, z, 0x1.6981f6p-14f);
+    p = edl_fmaf(p, z, -0x1.a99294p-11f);
+    p = edl_fmaf(p, z, 0x1.5482ap-8f);
+    p = edl_fmaf(p, z, -0x1.b8044ap-6f);
+    p = edl_fmaf(p, z, 0x1.ce2d74p-4f);
+    p = edl_fmaf(p, z, -0x1.81274p-2f);
+    p = edl_fmaf(p, z, 0x1.06eba8p-3f);
+    float t = 1.0f / edl_fmaf(a, 0.5f, 1.0f);
+    float q = 0x1.c9b84cp-4f;
+    q = edl_fmaf(q, t, -0x1.c2c5bep-2f);
+    q = edl_fmaf(q, t, 0x1.04cfa6p-1f);
+    q = edl_fmaf(q, t, -0x1.a8eb4cp-5f);
+    q = edl_fmaf(q, t, 0x1.45c8eep-2f);
+    q = edl_fmaf(q, t, 0x1.144dbp-2f);
+    q = edl_fmaf(q, t, 0x1.21c9fep-2f);
+    float large = 1.0f - q * t * edl_expf(-z);
+    float y = a < 1.0f ? edl_fmaf(a, p, a) : large;
+    return __builtin_copysignf(y, x);
+}
+
+/* The distribution function at x, e^(-x^2/2) in *bell. Both tails keep their
+ * digits: the square's rounding error goes into the exponential. */
+EDL_INLINE float
+edl_normal_parts(float x, float *bell)
+{
+    float a = edl_absf(edl_clampf(x, -15.0f, 15.0f)), z = a * a;
+    float lost = edl_fmaf(a, a, -z);
+    float e = edl_exp_parts(-0.5f * z, -0.5f * lost);
+    float t = 1.0f / edl_fmaf(a, 0.3f, 1.0f);
+    float q = -0x1.51ec8ap-6f;
+    q = edl_fmaf(q, t, 0x1.cc92eep-4f);
+    q = edl_fmaf(q, t, -0x1.d36c7p-3f);
+    q = edl_fmaf(q, t, 0x1.88d3fp-3f);
+    q = edl_fmaf(q, t, -0x1.4566d4p-4f);
+    q = edl_fmaf(q, t, 0x1.89e66p-4f);
+    q = edl_fmaf(q, t, 0x1.41121ep-4f);
+    q = edl_fmaf(q, t, 0x1.c386e2p-4f);
+    q = edl_fmaf(q, t, 0x1.e9c41p-4f);
+    q = edl_fmaf(q, t, 0x1.ea3c98p-4f);
+    float tail = q * t * e;
+    float outer = x < 0.0f ? tail : 1.0f - tail;
+    float p = -0x1.29db7ep-17f;
+    p = edl_fmaf(p, z, 0x1.e9f9b2p-14f);
+    p = edl_fmaf(p, z, -0x1.37da3ap-10f);
+    p = edl_fmaf(p, z, 0x1.46da2cp-7f);
+    p = edl_fmaf(p, z, -0x1.105874p-4f);
+    p = edl_fmaf(p, z, 0x1.988454p-2f);
+    *bell = e;
+    return a < 1.0f ? edl_fmaf(x, p, 0.5f) : outer;
+}
+
+EDL_INLINE float
+edl_gelu_erff(float x)
+{
+    float bell;
+    return edl_finite_below(x) * edl_normal_parts(x, &bell);
+}
+
+EDL_INLINE float
+edl_gelu_erf_slopef(float x)
+{
+    float bell, p = edl_normal_parts(x, &bell);
+    float c = edl_clampf(x, -15.0f, 15.0f);
+    return edl_fmaf(c * 0x1.988454p-2f, bell, p); /* 1/sqrt(2 pi) */
+}
+
+/* 2 sqrt(2/pi) (x + 0.044715 x^3), its rounding error in *lo */
+EDL_INLINE float
+edl_gelu_inner(float x, float *lo)
+{
+    float s = x * x;
+    float p = edl_fmaf(s, 0x1.2444f2p-4f, 0x1.988454p+0f);
+    float u = x * p;
+    *lo = edl_fmaf(x, p, -u);
+    return u;
+}
+
+/* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x sigmoid(inner) */
+EDL_INLINE float
+edl_gelu_tanhf(float x)
+{
+    float lo, rest, u = edl_gelu_inner(edl_clampf(x, -20.0f, 20.0f), &lo);
+    return edl_finite_below(x) * edl_sigmoid_parts(u, lo, &rest);
+}
+
+EDL_INLINE float
+edl_gelu_tanh_slopef(float x)
+{
+    float c = edl_clampf(x, -20.0f, 20.0f);
+    float lo, rest, u = edl_gelu_inner(c, &lo);
+    float s = edl_sigmoid_parts(u, lo, &rest);
+    float du = edl_fmaf(c * c, 0x1.b6676cp-3f, 0x1.988454p+0f);
+    return edl_fmaf(c * du, s * rest, s);
+}
+
+/* ---- through libm, in double: right wherever libm is, rounded once ---- */
+
+EDL_INLINE float
+edl_sinf(float x)
+{
+    return (float)sin((double)x);
+}
+
+EDL_INLINE float
+edl_cosf(float x)
+{
+    return (float)cos((double)x);
+}
+
+EDL_INLINE float
+edl_powf(float a, float b)
+{
+    return (float)pow((double)a, (double)b);
+}
+
+/* ---- 16-bit floats ---- */
+
+EDL_INLINE float
+edl_bf16_to_f32(uint16_t h)
+{
+    return edl_float((uint32_t)h << 16);
+}
+
+EDL_INLINE uint16_t
+edl_f32_to_bf16(float x)
+{
+    uint32_t u = edl_bits(x);
+    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    uint32_t nan = (u >> 16) | 0x40u;
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+}
+
+EDL_INLINE float
+edl_f16_to_f32(uint16_t h)
+{
+    uint32_t m = (uint32_t)(h & 0x7fffu) << 13;
+    uint32_t finite = edl_bits(edl_float(m) * 0x1p+112f);
+    uint32_t u = m >= 0x0f800000u ? m | 0x7f800000u : finite;
+    return edl_float(u | (uint32_t)(h & 0x8000u) << 16);
+}
+
+EDL_INLINE uint16_t
+edl_f32_to_f16(float x)
+{
+    uint32_t u = edl_bits(x), a = u & 0x7fffffffu;
+    uint32_t normal = (a - 0x38000000u + 0xfffu + ((a >> 13) & 1u)) >> 13;
+    /* adding 1/2 rounds at 2^-24, the last place of a denormal f16 */
+    uint32_t tiny = edl_bits(edl_float(a) + 0.5f) - 0x3f000000u;
+    uint32_t h = a < 0x38800000u ? tiny : normal;
+    h = a >= 0x47800000u ? 0x7c00u : h;
+    h = a > 0x7f800000u ? 0x7e00u : h;
+    return (uint16_t)(h | (u >> 16 & 0x8000u));
+}
+
+/* ---- random numbers: Philox4x32-10 (Salmon et al. 2011) ---- */
+
+EDL_INLINE void
+edl_philox(uint64_t key, uint64_t block, uint64_t microbatch, uint32_t w[4])
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
+    uint32_t c2 = (uint32_t)microbatch, c3 = (uint32_t)(microbatch >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xd2511f53u * c0;
+        uint64_t b = (uint64_t)0xcd9e8d57u * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)b;
+        c3 = (uint32_t)a;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    w[0] = c0;
+    w[1] = c1;
+    w[2] = c2;
+    w[3] = c3;
+}
+
+/* FNV-1a over the bytes of a path; a node's key is seed ^ edl_hash64(path). */
+EDL_INLINE uint64_t
+edl_hash64(const char *path)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *path; path++)
+        h = (h ^ (unsigned char)*path) * 0x100000001b3u;
+    return h;
+}
+
+/* 0 <= u < 1, a multiple of 2^-24 */
+EDL_INLINE float
+edl_unitf(uint32_t word)
+{
+    return (float)(word >> 8) * 0x1p-24f;
+}
+
+#endif
