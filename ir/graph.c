@@ -121,6 +121,7 @@ new_node(Graph *g, Op op, Value *const *args, int n_args, const Attr *attrs,
     n->stage = g->context.stage;
     n->block = g->context.block;
     n->loc = g->context.loc;
+    n->scratch = -1;
     n->args = ARENA_ARRAY(a, Value *, n_args ? n_args : 1);
     n->n_args = n_args;
     for (int i = 0; i < n_args; i++)

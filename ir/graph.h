@@ -152,6 +152,8 @@ struct Node {
     int stage;
     const char *block; /* "h.3", the block instance it came from, or NULL */
     bool recomputed;   /* a copy made by the planner */
+    int64_t scratch;   /* place of ir/scratch.h's bytes in the workspace, -1
+                        * before placement and where none are needed */
     Span loc;
     Graph *graph;
     Node *prev, *next;

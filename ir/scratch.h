@@ -1,0 +1,21 @@
+/* The temporaries of a node's kernel that live in the workspace while it
+ * runs: one rule for placement, which reserves them (Node.scratch), and for
+ * codegen, which uses them in this order. */
+#ifndef EDL_IR_SCRATCH_H
+#define EDL_IR_SCRATCH_H
+
+#include "ir/graph.h"
+
+/* Elements whose squares one piece of a global norm adds. */
+enum { NORM_PIECE = 65536 };
+
+/* What one part of a scratch takes: rounded up to 64 bytes. */
+int64_t scratch_part(int64_t bytes);
+
+/* cross_entropy (mean, sum): a f32 a row.
+ * global_norm: an f64 for every NORM_PIECE elements of each operand.
+ * fused, kind head: the logits of a chunk, f32[chunk, V]; one f32 a row.
+ * All others: 0. */
+int64_t node_scratch(const Node *n);
+
+#endif
