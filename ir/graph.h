@@ -330,6 +330,8 @@ struct Module {
     VEC(Program *) programs;
     int64_t region_bytes[REGION_COUNT]; /* after placement */
     int64_t slots;                      /* stash slots */
+    bool over_limit; /* an error in diag says that the plan does not fit under
+                      * the limit: exit status 3 */
 };
 
 Module *module_new(Arena *a, Diag *d, const char *name);
