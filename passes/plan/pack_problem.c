@@ -1,0 +1,127 @@
+#include "passes/plan/pack_problem.h"
+
+#include <stdlib.h>
+
+typedef struct Event {
+    int64_t time;
+    int item;
+    bool start;
+} Event;
+
+/* Ends before starts: lifetimes are half open. */
+static int
+by_time(const void *a, const void *b)
+{
+    const Event *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->start != y->start)
+        return x->start ? 1 : -1;
+    return x->item - y->item;
+}
+
+static Event *
+sorted_events(Arena *a, const PackItem *items, int n)
+{
+    Event *e = ARENA_ARRAY(a, Event, 2 * n + 1);
+    for (int i = 0; i < n; i++) {
+        e[2 * i] = (Event){items[i].lower, i, true};
+        e[2 * i + 1] = (Event){items[i].upper, i, false};
+    }
+    qsort(e, (size_t)(2 * n), sizeof *e, by_time);
+    return e;
+}
+
+static void
+find_sections(PackProblem *p, const Event *e)
+{
+    bool open = false;
+    for (int k = 0; k < 2 * p->n; k++) {
+        if (e[k].start) {
+            open = true;
+            p->first[e[k].item] = p->n_sections;
+        } else {
+            p->n_sections += open;
+            open = false;
+            p->last[e[k].item] = p->n_sections - 1;
+        }
+    }
+    p->load = ARENA_ARRAY(p->arena, int64_t, p->n_sections + 1);
+    for (int i = 0; i < p->n; i++) {
+        p->load[p->first[i]] += p->size[i];
+        p->load[p->last[i] + 1] -= p->size[i];
+    }
+    for (int s = 1; s < p->n_sections; s++)
+        p->load[s] += p->load[s - 1];
+}
+
+typedef struct Active {
+    int *at, *place;
+    int n;
+} Active;
+
+static void
+active_drop(Active *l, int i)
+{
+    int moved = l->at[--l->n];
+    l->at[l->place[i]] = moved;
+    l->place[moved] = l->place[i];
+}
+
+/* One pass counts, one fills: pairs (older, newer) met when newer starts. */
+static void
+pairs(PackProblem *p, const Event *e, Active *l, int *fill)
+{
+    l->n = 0;
+    for (int k = 0; k < 2 * p->n; k++) {
+        int i = e[k].item;
+        if (!e[k].start) {
+            active_drop(l, i);
+            continue;
+        }
+        for (int j = 0; j < l->n; j++) {
+            int o = l->at[j];
+            if (p->near) {
+                p->near[fill[i]] = o;
+                p->near[fill[o]] = i;
+            }
+            fill[i]++;
+            fill[o]++;
+        }
+        l->place[i] = l->n;
+        l->at[l->n++] = i;
+    }
+}
+
+static void
+find_neighbours(PackProblem *p, const Event *e)
+{
+    int n = p->n;
+    Active l = {ARENA_ARRAY(p->arena, int, n + 1),
+                ARENA_ARRAY(p->arena, int, n + 1), 0};
+    int *fill = ARENA_ARRAY(p->arena, int, n + 1);
+    pairs(p, e, &l, fill);
+    p->start = ARENA_ARRAY(p->arena, int, n + 1);
+    for (int i = 0; i < n; i++)
+        p->start[i + 1] = p->start[i] + fill[i];
+    p->near = ARENA_ARRAY(p->arena, int, p->start[n] + 1);
+    memcpy(fill, p->start, sizeof *fill * (size_t)(n + 1));
+    pairs(p, e, &l, fill);
+}
+
+PackProblem *
+pack_problem(Arena *a, const PackItem *items, int n, int64_t align)
+{
+    PackProblem *p = ARENA_NEW(a, PackProblem);
+    p->arena = a;
+    p->n = n;
+    p->size = ARENA_ARRAY(a, int64_t, n + 1);
+    p->first = ARENA_ARRAY(a, int, n + 1);
+    p->last = ARENA_ARRAY(a, int, n + 1);
+    for (int i = 0; i < n; i++)
+        p->size[i] = (items[i].size - 1) / align + 1;
+    Event *e = sorted_events(a, items, n);
+    find_sections(p, e);
+    find_neighbours(p, e);
+    return p;
+}

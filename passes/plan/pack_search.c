@@ -1,0 +1,363 @@
+/* Canonical search: items are placed in order of their offsets, each at the
+ * smallest that is free, so every answer that rests on the ground is met
+ * once. Many tiny tries with changing priorities, for the time to a failure
+ * has a heavy tail. */
+#include "passes/plan/pack_search.h"
+
+#include <stdlib.h>
+
+enum {
+    MAX_BRANCH = 24,  /* alternatives kept of one step */
+    TRY_STEPS = 400,  /* of a try; grows with the number of items */
+    STATIC_EVERY = 40,
+    STALE_TRIES = 250
+};
+
+typedef struct Undo {
+    int item;
+    int64_t old;
+} Undo;
+
+typedef struct Search {
+    const PackProblem *p;
+    int64_t capacity;
+    int64_t *least;  /* smallest offset that the placed ones leave */
+    int64_t *offset; /* -1: not placed */
+    int64_t *lifted; /* least, or what unplaced neighbours lift it to */
+    int64_t *rest;   /* of a section: sizes not placed yet */
+    int64_t *floor;  /* of a section: least of lifted */
+    int64_t *priority;
+    int *open;       /* unplaced items, in no order that matters */
+    int *open_place;
+    int n_open;
+    Undo *undo;
+    int n_undo;
+    int64_t *fails; /* of a section, in this round */
+    int most;        /* items placed at once in this try */
+    int64_t steps;   /* left in this try */
+    uint64_t random;
+} Search;
+
+static uint64_t
+draw(Search *s)
+{
+    uint64_t z = s->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void
+place(Search *s, int i)
+{
+    const PackProblem *p = s->p;
+    s->offset[i] = s->least[i];
+    int64_t top = s->least[i] + p->size[i];
+    for (int k = p->start[i]; k < p->start[i + 1]; k++) {
+        int j = p->near[k];
+        if (s->offset[j] < 0 && s->least[j] < top) {
+            s->undo[s->n_undo++] = (Undo){j, s->least[j]};
+            s->least[j] = top;
+        }
+    }
+    for (int t = p->first[i]; t <= p->last[i]; t++)
+        s->rest[t] -= p->size[i];
+    int moved = s->open[--s->n_open];
+    s->open[s->open_place[i]] = moved;
+    s->open_place[moved] = s->open_place[i];
+}
+
+static void
+take_back(Search *s, int i, int n_undo)
+{
+    const PackProblem *p = s->p;
+    while (s->n_undo > n_undo) {
+        Undo u = s->undo[--s->n_undo];
+        s->least[u.item] = u.old;
+    }
+    for (int t = p->first[i]; t <= p->last[i]; t++)
+        s->rest[t] += p->size[i];
+    s->offset[i] = -1;
+    s->open_place[i] = s->n_open;
+    s->open[s->n_open++] = i;
+}
+
+/* An item whose least offset lies below the last placed one must come to lie
+ * on a neighbour that is placed from now on. -1: there is none. */
+static int64_t
+lift(const Search *s, int i, int64_t low)
+{
+    const PackProblem *p = s->p;
+    int64_t best = -1;
+    for (int k = p->start[i]; k < p->start[i + 1]; k++) {
+        int j = p->near[k];
+        if (s->offset[j] >= 0)
+            continue;
+        int64_t top = (s->least[j] < low ? low : s->least[j]) + p->size[j];
+        if (best < 0 || top < best)
+            best = top;
+    }
+    return best;
+}
+
+static void
+blame_item(Search *s, int i)
+{
+    for (int t = s->p->first[i]; t <= s->p->last[i]; t++)
+        s->fails[t]++;
+}
+
+/* False when no placement above `low` can be completed. Sets *window: an item
+ * placed there or above would leave a gap that another one fits into. */
+static bool
+look(Search *s, int64_t low, int64_t *window)
+{
+    const PackProblem *p = s->p;
+    *window = s->capacity;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        int64_t at = s->least[i], top = at + p->size[i];
+        if (top < *window)
+            *window = top;
+        if (at < low)
+            at = top <= low ? -1 : lift(s, i, low);
+        s->lifted[i] = at;
+        if (at < 0 || at + p->size[i] > s->capacity) {
+            blame_item(s, i);
+            return false;
+        }
+    }
+    for (int t = 0; t < p->n_sections; t++)
+        s->floor[t] = s->capacity;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        for (int t = p->first[i]; t <= p->last[i]; t++)
+            if (s->lifted[i] < s->floor[t])
+                s->floor[t] = s->lifted[i];
+    }
+    for (int t = 0; t < p->n_sections; t++)
+        if (s->floor[t] + s->rest[t] > s->capacity) {
+            s->fails[t]++;
+            return false;
+        }
+    return true;
+}
+
+static bool
+better(const Search *s, int a, int b)
+{
+    if (s->least[a] != s->least[b])
+        return s->least[a] < s->least[b];
+    if (s->priority[a] != s->priority[b])
+        return s->priority[a] > s->priority[b];
+    return a < b;
+}
+
+static int
+branches(const Search *s, int64_t low, int64_t window, int *out)
+{
+    int n = 0;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        if (s->least[i] < low || s->least[i] >= window)
+            continue;
+        if (n == MAX_BRANCH && !better(s, i, out[n - 1]))
+            continue;
+        int at = n < MAX_BRANCH ? n++ : n - 1;
+        for (; at > 0 && better(s, i, out[at - 1]); at--)
+            out[at] = out[at - 1];
+        out[at] = i;
+    }
+    return n;
+}
+
+static bool
+lonely(const Search *s, int i)
+{
+    const PackProblem *p = s->p;
+    for (int k = p->start[i]; k < p->start[i + 1]; k++)
+        if (s->offset[p->near[k]] < 0)
+            return false;
+    return true;
+}
+
+static bool
+descend(Search *s, int64_t low)
+{
+    if (s->n_open == 0)
+        return true;
+    if (s->p->n - s->n_open > s->most)
+        s->most = s->p->n - s->n_open;
+    int64_t window;
+    if (s->steps-- <= 0 || !look(s, low, &window))
+        return false;
+    int branch[MAX_BRANCH];
+    int n = branches(s, low, window, branch);
+    for (int k = 0; k < n && s->steps > 0; k++) {
+        int i = branch[k], mark = s->n_undo;
+        bool alone = lonely(s, i);
+        place(s, i);
+        if (descend(s, s->offset[i]))
+            return true;
+        take_back(s, i, mark);
+        if (alone)
+            break;
+    }
+    return false;
+}
+
+static void
+clear(Search *s)
+{
+    const PackProblem *p = s->p;
+    s->n_open = p->n;
+    s->n_undo = 0;
+    s->most = 0;
+    for (int i = 0; i < p->n; i++) {
+        s->open[i] = s->open_place[i] = i;
+        s->least[i] = 0;
+        s->offset[i] = -1;
+    }
+    memcpy(s->rest, p->load, sizeof *s->rest * (size_t)p->n_sections);
+}
+
+static bool
+try_once(Search *s, int64_t steps, int64_t *effort)
+{
+    clear(s);
+    s->steps = steps < *effort ? steps : *effort;
+    int64_t before = s->steps;
+    bool done = descend(s, 0);
+    *effort -= before - (s->steps > 0 ? s->steps : 0);
+    return done;
+}
+
+/* By width, area, size, or load of the fullest section: what is large first.
+ * Ranks are what priorities are made of, so that all are of one scale. */
+static int64_t
+weight(const PackProblem *p, int i, int order)
+{
+    int64_t width = p->last[i] - p->first[i] + 1, most = 0;
+    switch (order) {
+    case 0:
+        return p->size[i];
+    case 1:
+        return width;
+    case 2:
+        return width * p->size[i];
+    default:
+        for (int t = p->first[i]; t <= p->last[i]; t++)
+            if (p->load[t] > most)
+                most = p->load[t];
+        return most;
+    }
+}
+
+typedef struct Rank {
+    int64_t weight;
+    int item;
+} Rank;
+
+static int
+by_weight(const void *a, const void *b)
+{
+    const Rank *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? -1 : 1;
+    return y->item - x->item;
+}
+
+static void
+static_order(Search *s, Rank *ranks, int order, int64_t *priority)
+{
+    for (int i = 0; i < s->p->n; i++)
+        ranks[i] = (Rank){weight(s->p, i, order), i};
+    qsort(ranks, (size_t)s->p->n, sizeof *ranks, by_weight);
+    for (int k = 0; k < s->p->n; k++)
+        priority[ranks[k].item] = k;
+}
+
+/* Raises the items of the section that failed most, and a few others. */
+static void
+disturb(Search *s, const int64_t *from)
+{
+    const PackProblem *p = s->p;
+    int worst = 0;
+    for (int t = 1; t < p->n_sections; t++)
+        if (s->fails[t] > s->fails[worst])
+            worst = t;
+    memcpy(s->priority, from, sizeof *from * (size_t)p->n);
+    uint64_t span = (uint64_t)p->n;
+    for (int i = 0; i < p->n; i++) {
+        bool there = p->first[i] <= worst && worst <= p->last[i];
+        if (draw(s) % (there ? 3 : 16) == 0)
+            s->priority[i] += (int64_t)(draw(s) % span) -
+                              (int64_t)(there ? span / 4 : span / 2);
+    }
+    for (int t = 0; t < p->n_sections; t++)
+        s->fails[t] /= 2;
+}
+
+static Search *
+search_new(const PackProblem *p, int64_t capacity)
+{
+    Arena *a = p->arena;
+    int n = p->n;
+    Search *s = ARENA_NEW(a, Search);
+    s->p = p;
+    s->capacity = capacity;
+    s->least = ARENA_ARRAY(a, int64_t, n + 1);
+    s->offset = ARENA_ARRAY(a, int64_t, n + 1);
+    s->lifted = ARENA_ARRAY(a, int64_t, n + 1);
+    s->priority = ARENA_ARRAY(a, int64_t, n + 1);
+    s->rest = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
+    s->floor = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
+    s->fails = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
+    s->open = ARENA_ARRAY(a, int, n + 1);
+    s->open_place = ARENA_ARRAY(a, int, n + 1);
+    s->undo = ARENA_ARRAY(a, Undo, p->start[n] / 2 + 1);
+    s->random = 1;
+    return s;
+}
+
+static bool
+rounds(Search *s, int64_t *effort)
+{
+    int n = s->p->n, best = 0, stale = 0;
+    int64_t *keep = ARENA_ARRAY(s->p->arena, int64_t, n + 1);
+    Rank *ranks = ARENA_ARRAY(s->p->arena, Rank, n + 1);
+    for (int64_t t = 0; *effort > 0; t++) {
+        int64_t steps = TRY_STEPS + n;
+        if (t % STATIC_EVERY == 0) {
+            static_order(s, ranks, (int)(t / STATIC_EVERY % 4), s->priority);
+            steps *= 2;
+        } else {
+            disturb(s, keep);
+        }
+        if (try_once(s, steps, effort))
+            return true;
+        if (s->most >= best) {
+            stale = s->most > best ? 0 : stale + 1;
+            best = s->most;
+            memcpy(keep, s->priority, sizeof *keep * (size_t)n);
+        } else if (++stale > STALE_TRIES) {
+            best = stale = 0;
+            static_order(s, ranks, (int)(draw(s) % 4), keep);
+        }
+    }
+    return false;
+}
+
+bool
+pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
+            int64_t *offset)
+{
+    for (int t = 0; t < p->n_sections; t++)
+        if (p->load[t] > capacity)
+            return false;
+    Search *s = search_new(p, capacity);
+    if (!rounds(s, effort))
+        return false;
+    memcpy(offset, s->offset, sizeof *offset * (size_t)p->n);
+    return true;
+}
