@@ -1,0 +1,51 @@
+/* edl_tile.h: one microkernel, a template that edl_matmul.c includes once an
+ * instruction set. Before it: TILE (name), TILE_TARGET (attribute), V (vector
+ * type), V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA, TILE_ROWS, TILE_VECS.
+ *
+ * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms; b is a packed
+ * panel, row p at b + p * TILE_VECS * V_WIDTH. */
+TILE_TARGET static void
+TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
+     float *c, int64_t c_row, int add)
+{
+    V sum[TILE_ROWS][TILE_VECS];
+    EDL_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        EDL_UNROLL
+        for (int j = 0; j < TILE_VECS; j++)
+            sum[i][j] =
+                add ? V_LOAD(c + i * c_row + j * V_WIDTH) : V_SPLAT(0.0f);
+    }
+    for (int64_t p = 0; p < k; p++) {
+        V row[TILE_VECS];
+        EDL_UNROLL
+        for (int j = 0; j < TILE_VECS; j++)
+            row[j] = V_LOAD(b + j * V_WIDTH);
+        EDL_UNROLL
+        for (int i = 0; i < TILE_ROWS; i++) {
+            V x = V_SPLAT(a[i * a_row]);
+            EDL_UNROLL
+            for (int j = 0; j < TILE_VECS; j++)
+                sum[i][j] = V_FMA(x, row[j], sum[i][j]);
+        }
+        a += a_col;
+        b += TILE_VECS * V_WIDTH;
+    }
+    EDL_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        EDL_UNROLL
+        for (int j = 0; j < TILE_VECS; j++)
+            V_STORE(c + i * c_row + j * V_WIDTH, sum[i][j]);
+    }
+}
+
+#undef TILE
+#undef TILE_TARGET
+#undef TILE_ROWS
+#undef TILE_VECS
+#undef V
+#undef V_WIDTH
+#undef V_LOAD
+#undef V_STORE
+#undef V_SPLAT
+#undef V_FMA
