@@ -1,0 +1,118 @@
+/* Gives every tensor and every home its region and offset. Tensors lie one
+ * after the other in their region, in the module's order; homes of a graph
+ * are packed by lifetime into the workspace. */
+#include "passes/pass.h"
+#include "passes/plan/life.h"
+#include "passes/plan/limit.h"
+#include "passes/plan/pack.h"
+
+enum { ALIGN = 64, EFFORT = 2000 };
+
+static Region
+region_of(const Tensor *t)
+{
+    if (t->space == SPACE_host)
+        return REGION_host;
+    if (t->space == SPACE_disk)
+        return REGION_disk;
+    switch (t->kind) {
+    case TENSOR_param:
+    case TENSOR_frozen:
+    case TENSOR_state:
+    case TENSOR_opt:
+    case TENSOR_counter:
+        return REGION_state;
+    case TENSOR_grad:
+        return REGION_grads;
+    case TENSOR_stash:
+        return REGION_stash;
+    case TENSOR_input:
+    case TENSOR_output:
+        return REGION_io;
+    case TENSOR_KIND_COUNT:
+        break;
+    }
+    bug("tensor %s has no kind", t->name);
+}
+
+/* The microbatches of a step stand one after the other, as a caller's batch
+ * does. */
+static int64_t
+copies_of(const Module *m, const Tensor *t)
+{
+    return t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
+}
+
+static int64_t
+round_up(int64_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static void
+place_tensors(Module *m)
+{
+    int64_t *top = m->region_bytes;
+    for (int i = 0; i < m->tensors.n; i++) {
+        Tensor *t = m->tensors.at[i];
+        t->region = region_of(t);
+        t->bytes = round_up(copies_of(m, t) *
+                            life_extent(&t->type, &t->layout));
+        t->place = top[t->region];
+        top[t->region] += t->bytes;
+    }
+}
+
+static void
+set_place(const Life *l, int64_t offset)
+{
+    if (l->kernel) {
+        l->kernel->scratch = offset;
+        return;
+    }
+    l->home->region = REGION_workspace;
+    l->home->place = offset;
+    l->home->bytes = l->bytes;
+}
+
+static void
+place_homes(Graph *g)
+{
+    Arena *a = arena_new();
+    Lives l = life_find(a, g);
+    PackItem *items = ARENA_ARRAY(a, PackItem, l.at.n + 1);
+    for (int i = 0; i < l.at.n; i++)
+        items[i] = (PackItem){l.at.at[i].first, l.at.at[i].end,
+                              l.at.at[i].bytes, 0};
+    g->workspace = pack_lowest(items, l.at.n, ALIGN, EFFORT);
+    for (int i = 0; i < l.at.n; i++)
+        set_place(&l.at.at[i], items[i].offset);
+    arena_free(a);
+}
+
+static bool
+is_placed(const Module *m)
+{
+    for (int r = 0; r < REGION_COUNT; r++)
+        if (m->region_bytes[r] > 0)
+            return true;
+    return false;
+}
+
+bool
+pass_place(Module *m)
+{
+    if (!is_placed(m)) {
+        place_tensors(m);
+        int64_t slot = m->region_bytes[REGION_stash];
+        for (int i = 0; i < m->graphs.n; i++) {
+            Graph *g = m->graphs.at[i];
+            place_homes(g);
+            g->stash = slot;
+            if (g->workspace > m->region_bytes[REGION_workspace])
+                m->region_bytes[REGION_workspace] = g->workspace;
+        }
+        m->region_bytes[REGION_stash] = slot * m->slots;
+    }
+    return limit_check(m);
+}
