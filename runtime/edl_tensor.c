@@ -1,0 +1,293 @@
+#include "edl_tensor.h"
+
+#include "edl_kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int64_t
+edl_tensor_elements(const EdlTensor *t)
+{
+    int64_t n = 1;
+    for (int32_t k = 0; k < t->ndim; k++)
+        n *= t->dims[k];
+    return n;
+}
+
+uint64_t
+edl_tensor_bytes(const EdlTensor *t)
+{
+    uint64_t bits = (uint64_t)edl_dtype_bits(t->dtype);
+    return ((uint64_t)edl_tensor_elements(t) * bits + 7) / 8;
+}
+
+unsigned char *
+edl_address(const EdlInstance *m, const EdlTensor *t)
+{
+    return m->region[t->region] + t->offset;
+}
+
+int
+edl_tensor_dense(const EdlTensor *t)
+{
+    int64_t expected = 1;
+    for (int32_t k = t->ndim - 1; k >= 0; k--) {
+        if (t->dims[k] != 1 && t->stride[k] != expected)
+            return 0;
+        expected *= t->dims[k];
+    }
+    return 1;
+}
+
+void
+edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
+               const int64_t *dims)
+{
+    size_t at = (size_t)snprintf(text, EDL_SHAPE_TEXT, "%s[",
+                                 edl_dtype_name(d));
+    for (int32_t k = 0; k < ndim; k++)
+        at += (size_t)snprintf(text + at, EDL_SHAPE_TEXT - at, "%s%lld",
+                               k ? ", " : "", (long long)dims[k]);
+    snprintf(text + at, EDL_SHAPE_TEXT - at, "]");
+}
+
+/* ---- between layout and logical order ---- */
+
+typedef struct Walk {
+    int64_t index[EDL_MAX_RANK];
+    int64_t at; /* elements from the start of the tensor */
+} Walk;
+
+static Walk
+walk_from(const EdlTensor *t, int64_t element)
+{
+    Walk w;
+    memset(&w, 0, sizeof w);
+    for (int32_t k = t->ndim - 1; k >= 0; k--) {
+        w.index[k] = element % t->dims[k];
+        w.at += w.index[k] * t->stride[k];
+        element /= t->dims[k];
+    }
+    return w;
+}
+
+static void
+walk_next(const EdlTensor *t, Walk *w)
+{
+    for (int32_t k = t->ndim - 1; k >= 0; k--) {
+        w->at += t->stride[k];
+        if (++w->index[k] < t->dims[k])
+            return;
+        w->at -= t->stride[k] * t->dims[k];
+        w->index[k] = 0;
+    }
+}
+
+static void
+apply_scale(const EdlTensor *t, int64_t n, void *data)
+{
+    if (t->dtype == EDL_F32) {
+        float *x = (float *)data, scale = (float)t->scale;
+        for (int64_t i = 0; i < n; i++)
+            x[i] *= scale;
+    } else if (t->dtype == EDL_F64) {
+        double *x = (double *)data;
+        for (int64_t i = 0; i < n; i++)
+            x[i] *= t->scale;
+    }
+}
+
+void
+edl_gather(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
+           void *dst)
+{
+    const unsigned char *base = edl_address(m, t);
+    size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
+    unsigned char *out = (unsigned char *)dst;
+    if (size == 0) {
+        memcpy(dst, base, (size_t)edl_tensor_bytes(t));
+        return;
+    }
+    if (edl_tensor_dense(t)) {
+        memcpy(dst, base + (size_t)first * size, (size_t)n * size);
+    } else {
+        Walk w = walk_from(t, first);
+        for (int64_t i = 0; i < n; i++, walk_next(t, &w))
+            memcpy(out + (size_t)i * size, base + w.at * (int64_t)size, size);
+    }
+    if (t->scale != 1.0)
+        apply_scale(t, n, dst);
+}
+
+void
+edl_scatter(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
+            const void *src)
+{
+    unsigned char *base = edl_address(m, t);
+    size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
+    const unsigned char *in = (const unsigned char *)src;
+    if (size == 0) {
+        memcpy(base, src, (size_t)edl_tensor_bytes(t));
+        return;
+    }
+    if (edl_tensor_dense(t)) {
+        memcpy(base + (size_t)first * size, src, (size_t)n * size);
+        return;
+    }
+    Walk w = walk_from(t, first);
+    for (int64_t i = 0; i < n; i++, walk_next(t, &w))
+        memcpy(base + w.at * (int64_t)size, in + (size_t)i * size, size);
+}
+
+/* ---- get and set ---- */
+
+static EdlStatus
+named(EdlInstance *m, const char *name, const void *data, uint64_t bytes,
+      const EdlTensor **out)
+{
+    const EdlTensor *t = name ? edl_find(m->model, name) : NULL;
+    if (!t)
+        return edl_fail(m, EDL_EINVAL, "no tensor is called %s",
+                        name ? name : "NULL");
+    if (bytes != edl_tensor_bytes(t))
+        return edl_fail(m, EDL_EINVAL, "%s has %llu bytes, not %llu", name,
+                        (unsigned long long)edl_tensor_bytes(t),
+                        (unsigned long long)bytes);
+    if (!data)
+        return edl_fail(m, EDL_EINVAL, "the data of %s are NULL", name);
+    *out = t;
+    return EDL_OK;
+}
+
+EdlStatus
+edl_get(EdlInstance *m, const char *name, void *dst, uint64_t bytes)
+{
+    const EdlTensor *t = NULL;
+    EdlStatus s = named(m, name, dst, bytes, &t);
+    if (s == EDL_OK)
+        edl_gather(m, t, 0, edl_tensor_elements(t), dst);
+    return s;
+}
+
+EdlStatus
+edl_set(EdlInstance *m, const char *name, const void *src, uint64_t bytes)
+{
+    const EdlTensor *t = NULL;
+    EdlStatus s = named(m, name, src, bytes, &t);
+    if (s != EDL_OK)
+        return s;
+    if (t->kind == EDL_GRAD || t->kind == EDL_OUTPUT)
+        return edl_fail(m, EDL_EINVAL, "%s is computed and cannot be set",
+                        name);
+    edl_scatter(m, t, 0, edl_tensor_elements(t), src);
+    return EDL_OK;
+}
+
+/* ---- conversion ---- */
+
+static int
+is_float(EdlDtype d)
+{
+    return d == EDL_F32 || d == EDL_F64 || d == EDL_F16 || d == EDL_BF16;
+}
+
+static int
+is_integer(EdlDtype d)
+{
+    return d == EDL_I32 || d == EDL_I64 || d == EDL_U8 || d == EDL_BOOL ||
+           d == EDL_I8 || d == EDL_U16 || d == EDL_U32;
+}
+
+static double
+load_float(EdlDtype d, const void *src, int64_t i)
+{
+    if (d == EDL_F64)
+        return ((const double *)src)[i];
+    if (d == EDL_F32)
+        return (double)((const float *)src)[i];
+    uint16_t h = ((const uint16_t *)src)[i];
+    return (double)(d == EDL_BF16 ? edl_bf16_to_f32(h) : edl_f16_to_f32(h));
+}
+
+static int64_t
+load_integer(EdlDtype d, const void *src, int64_t i)
+{
+    switch (d) {
+    case EDL_I32:
+        return ((const int32_t *)src)[i];
+    case EDL_I64:
+        return ((const int64_t *)src)[i];
+    case EDL_I8:
+        return ((const int8_t *)src)[i];
+    case EDL_U16:
+        return ((const uint16_t *)src)[i];
+    case EDL_U32:
+        return ((const uint32_t *)src)[i];
+    default:
+        return ((const uint8_t *)src)[i];
+    }
+}
+
+/* f64 to a 16-bit float goes through f32; both roundings are to nearest. */
+static void
+store_float(EdlDtype d, void *dst, int64_t i, double x)
+{
+    if (d == EDL_F64)
+        ((double *)dst)[i] = x;
+    else if (d == EDL_F32)
+        ((float *)dst)[i] = (float)x;
+    else if (d == EDL_BF16)
+        ((uint16_t *)dst)[i] = edl_f32_to_bf16((float)x);
+    else
+        ((uint16_t *)dst)[i] = edl_f32_to_f16((float)x);
+}
+
+static int
+store_integer(EdlDtype d, void *dst, int64_t i, int64_t x)
+{
+    switch (d) {
+    case EDL_I32:
+        ((int32_t *)dst)[i] = (int32_t)x;
+        return x >= INT32_MIN && x <= INT32_MAX;
+    case EDL_I64:
+        ((int64_t *)dst)[i] = x;
+        return 1;
+    case EDL_I8:
+        ((int8_t *)dst)[i] = (int8_t)x;
+        return x >= INT8_MIN && x <= INT8_MAX;
+    case EDL_U16:
+        ((uint16_t *)dst)[i] = (uint16_t)x;
+        return x >= 0 && x <= UINT16_MAX;
+    case EDL_U32:
+        ((uint32_t *)dst)[i] = (uint32_t)x;
+        return x >= 0 && x <= (int64_t)UINT32_MAX;
+    case EDL_BOOL:
+        ((uint8_t *)dst)[i] = x != 0;
+        return x == 0 || x == 1;
+    default:
+        ((uint8_t *)dst)[i] = (uint8_t)x;
+        return x >= 0 && x <= UINT8_MAX;
+    }
+}
+
+int64_t
+edl_convert(EdlDtype from, const void *src, EdlDtype to, void *dst, int64_t n)
+{
+    if (from == to && edl_dtype_bits(from) % 8 == 0) {
+        memcpy(dst, src, (size_t)n * (size_t)edl_dtype_bits(from) / 8);
+    } else if (is_float(from) && is_float(to)) {
+        for (int64_t i = 0; i < n; i++)
+            store_float(to, dst, i, load_float(from, src, i));
+    } else if (is_integer(from) && is_float(to)) {
+        for (int64_t i = 0; i < n; i++)
+            store_float(to, dst, i, (double)load_integer(from, src, i));
+    } else if (is_integer(from) && is_integer(to)) {
+        for (int64_t i = 0; i < n; i++) {
+            if (!store_integer(to, dst, i, load_integer(from, src, i)))
+                return 1 + i;
+        }
+    } else {
+        return -1;
+    }
+    return 0;
+}
