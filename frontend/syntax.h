@@ -155,6 +155,10 @@ typedef struct TypeExpr {
     Exprs dims; /* EX_REST at most once */
 } TypeExpr;
 
+/* The type words, NULL at the end. */
+extern const char *const syntax_type_words[];
+bool syntax_is_type(const char *word);
+
 /* ---- statements ---- */
 
 typedef enum StmtKind {

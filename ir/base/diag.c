@@ -4,6 +4,9 @@
 
 #include "ir/base/diag_source.h"
 
+/* More errors than anyone reads are counted, not kept. */
+enum { KEEP = 100 };
+
 typedef struct Note {
     Span at;
     const char *text;
@@ -19,7 +22,8 @@ struct Diag {
     Arena *arena;
     VEC(Source) sources;
     VEC(Message *) messages;
-    Message *last; /* NULL: the last error was a repetition */
+    int dropped;
+    Message *last; /* NULL: the last error was a repetition, or dropped */
 };
 
 Diag *
@@ -76,6 +80,10 @@ diag_error(Diag *d, Span at, const char *fmt, ...)
         if (!compare_places(m->at, at) && !strcmp(m->text, text))
             return;
     }
+    if (d->messages.n >= KEEP) {
+        d->dropped++;
+        return;
+    }
     d->last = ARENA_NEW(d->arena, Message);
     d->last->at = at;
     d->last->text = text;
@@ -97,7 +105,7 @@ diag_note(Diag *d, Span at, const char *fmt, ...)
 int
 diag_count(const Diag *d)
 {
-    return d->messages.n;
+    return d->messages.n + d->dropped;
 }
 
 /* Insertion keeps equal places in the order in which they were found, and
@@ -138,6 +146,8 @@ print_text(const Diag *d, Message *const *list, FILE *to)
         for (int k = 0; k < m->notes.n; k++)
             print_one(d, to, m->notes.at[k].at, "note", m->notes.at[k].text);
     }
+    if (d->dropped)
+        fprintf(to, "and %d more errors\n", d->dropped);
 }
 
 /* The members that an error and a note share. */

@@ -1,0 +1,257 @@
+#include "frontend/token.h"
+
+/* Which line ends are ends of statements, and brackets that balance, so that
+ * one forgotten bracket is one error and the rest of the file is read. */
+
+typedef struct Layout {
+    Scan *scan;
+    Tokens *out;
+    Tokens open; /* the brackets that are open */
+    bool line_start;
+    bool give_up;
+} Layout;
+
+static const char *
+closer_of(const Token *open)
+{
+    return open->kind == '(' ? ")" : open->kind == '[' ? "]" : "}";
+}
+
+static const Token *
+innermost(const Layout *l)
+{
+    return l->open.n ? &l->open.at[l->open.n - 1] : NULL;
+}
+
+static const Token *
+last_out(const Layout *l)
+{
+    return l->out->n ? &l->out->at[l->out->n - 1] : NULL;
+}
+
+static void
+emit(Layout *l, const Token *t)
+{
+    vec_push(l->scan->arena, l->out, *t);
+}
+
+/* A token that the user forgot; the grammar is silent about it. */
+static void
+emit_missing(Layout *l, TokenClass class, int kind, const Token *before)
+{
+    Span at = before->at;
+    Token t = {.class = class, .kind = kind, .flags = TOK_REPORTED,
+               .at = {at.file, at.line, at.col, at.line, at.col},
+               .from = before->from, .to = before->from};
+    emit(l, &t);
+}
+
+/* Ends the statement that is being read, if any. The place is behind its
+ * last token, where the user looks, not behind a comment. */
+static void
+end_statement(Layout *l, const Token *newline)
+{
+    const Token *last = last_out(l);
+    if (!last || last->class == TC_NEWLINE ||
+        (last->kind == '{' && newline->class != TC_BAD))
+        return;
+    Token t = *newline;
+    t.class = TC_NEWLINE;
+    t.flags &= TOK_REPORTED;
+    t.kind = l->scan->newline_kind;
+    t.at = (Span){last->at.file, last->at.end_line, last->at.end_col,
+                  last->at.end_line, last->at.end_col};
+    emit(l, &t);
+}
+
+/* Closes the innermost bracket for the user, before t. */
+static void
+close_missing(Layout *l, const Token *t)
+{
+    const Token *open = innermost(l);
+    if (open->kind == '{')
+        end_statement(l, t);
+    emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
+    l->open.n--;
+}
+
+static void
+report_unclosed(Layout *l, const Token *t)
+{
+    const Token *open = innermost(l);
+    diag_error(l->scan->diag, t->at, "expected '%s', found %s",
+               closer_of(open),
+               token_describe(l->scan->arena, l->scan->text, t));
+    diag_note(l->scan->diag, open->at, "to close this '%c'", open->kind);
+}
+
+/* Parentheses and square brackets end before what no expression holds. */
+static void
+close_expressions(Layout *l, const Token *t)
+{
+    if (!innermost(l) || innermost(l)->kind == '{')
+        return;
+    report_unclosed(l, t);
+    while (innermost(l) && innermost(l)->kind != '{')
+        close_missing(l, t);
+}
+
+/* A declaration begins: everything must be closed. */
+static void
+close_all(Layout *l, const Token *t)
+{
+    close_expressions(l, t);
+    if (!innermost(l))
+        return;
+    report_unclosed(l, t);
+    while (innermost(l))
+        close_missing(l, t);
+}
+
+static void
+open_bracket(Layout *l, const Token *t)
+{
+    if (t->kind == '{')
+        close_expressions(l, t);
+    if (l->open.n >= SYNTAX_MAX_DEPTH) {
+        diag_error(l->scan->diag, t->at, "brackets are nested more than %d "
+                   "deep", SYNTAX_MAX_DEPTH);
+        l->give_up = true;
+        return;
+    }
+    vec_push(l->scan->arena, &l->open, *t);
+    emit(l, t);
+}
+
+static bool
+is_open(const Layout *l, int closer)
+{
+    for (int i = l->open.n - 1; i >= 0; i--) {
+        if (closer_of(&l->open.at[i])[0] == closer)
+            return true;
+        if (l->open.at[i].kind == '{')
+            return false;
+    }
+    return false;
+}
+
+static void
+close_bracket(Layout *l, const Token *t)
+{
+    if (t->kind == '}')
+        close_expressions(l, t);
+    if (!is_open(l, t->kind)) {
+        const Token *open = innermost(l);
+        if (open && open->kind != '{') {
+            report_unclosed(l, t); /* `(a]`: the user took the wrong one */
+            emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
+            l->open.n--;
+        } else {
+            diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
+        }
+        return;
+    }
+    if (closer_of(innermost(l))[0] != t->kind)
+        report_unclosed(l, t);
+    while (closer_of(innermost(l))[0] != t->kind)
+        close_missing(l, t);
+    l->open.n--;
+    emit(l, t);
+}
+
+/* `else` may stand on the line after the brace. */
+static bool
+else_follows(const Scan *s, int i)
+{
+    while (s->tokens.at[i].class == TC_NEWLINE ||
+           s->tokens.at[i].class == TC_COMMENT)
+        i++;
+    const Token *t = &s->tokens.at[i];
+    return t->class == TC_RESERVED && !strcmp(t->u.text, "else");
+}
+
+static bool
+ends_line(const Token *t)
+{
+    return t->class == TC_NEWLINE ||
+           (t->class == TC_COMMENT && t->at.end_line > t->at.line);
+}
+
+static void
+newline(Layout *l, int i)
+{
+    Token *t = &l->scan->tokens.at[i];
+    const Token *last = last_out(l), *open = innermost(l);
+    l->line_start = true;
+    if (!last || (open && open->kind != '{'))
+        return;
+    if ((last->flags & TOK_CONTINUES) ||
+        (last->kind == '}' && else_follows(l->scan, i)))
+        return;
+    if (last->class != TC_NEWLINE)
+        t->flags |= TOK_ENDS_LINE;
+    end_statement(l, t);
+}
+
+static void
+one_token(Layout *l, int i)
+{
+    const Token *t = &l->scan->tokens.at[i];
+    if (ends_line(t)) {
+        newline(l, i);
+        return;
+    }
+    if (t->class == TC_COMMENT)
+        return;
+    if (l->line_start && (t->flags & TOK_DECLARATION))
+        close_all(l, t);
+    else if (l->line_start && (t->flags & TOK_STATEMENT))
+        close_expressions(l, t);
+    if (l->line_start && (t->flags & (TOK_DECLARATION | TOK_STATEMENT)))
+        if (last_out(l) && !(last_out(l)->flags & TOK_CONTINUES))
+            end_statement(l, t);
+    l->line_start = false;
+    if (t->flags & TOK_OPENS)
+        open_bracket(l, t);
+    else if (t->flags & TOK_CLOSES)
+        close_bracket(l, t);
+    else
+        emit(l, t);
+}
+
+bool
+layout_tokens(Scan *s, Tokens *out)
+{
+    Layout l = {.scan = s, .out = out, .line_start = true};
+    int n = s->tokens.n - 1; /* without the end */
+    for (int i = 0; i < n && !l.give_up; i++)
+        one_token(&l, i);
+    const Token *end = &s->tokens.at[n];
+    if (l.give_up)
+        return false;
+    if (innermost(&l))
+        report_unclosed(&l, end);
+    while (innermost(&l))
+        close_missing(&l, end);
+    end_statement(&l, end);
+    emit(&l, end);
+    return true;
+}
+
+const char *
+token_describe(Arena *a, const char *text, const Token *t)
+{
+    if (t->class == TC_END)
+        return "end of file";
+    if (t->class == TC_NEWLINE)
+        return "end of line";
+    size_t n = t->to - t->from, cut = n;
+    if (n > 40)
+        for (cut = 37; ((unsigned char)text[t->from + cut] & 0xc0) == 0x80;)
+            cut--;
+    const char *quote = t->class == TC_STRING ? "" : "'";
+    if (t->kind == '\'')
+        quote = "\"";
+    return arena_printf(a, "%s%.*s%s%s", quote, (int)cut, text + t->from,
+                        cut < n ? "..." : "", quote);
+}

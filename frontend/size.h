@@ -1,0 +1,13 @@
+/* Sizes of memory as people write them. */
+#ifndef EDL_FRONTEND_SIZE_H
+#define EDL_FRONTEND_SIZE_H
+
+#include <stdint.h>
+
+/* Bytes of a unit, GiB or MB; 0 when it is none. */
+int64_t size_unit(const char *name);
+
+/* 3GiB, 1.5 GiB, 4096: in bytes; -1 when it is no size or above int64. */
+int64_t size_parse(const char *text);
+
+#endif
