@@ -35,9 +35,8 @@ eval_store(Eval *e, Tensor *t)
         return s;
     s = ARENA_NEW(e->arena, Store);
     s->tensor = t;
-    s->n_slots = t->kind == TENSOR_stash && e->module->slots > 1
-                     ? e->module->slots
-                     : 1;
+    s->n_slots =
+        t->kind == TENSOR_stash && e->module->slots > 1 ? e->module->slots : 1;
     s->slots = ARENA_ARRAY(e->arena, Array, s->n_slots);
     for (int64_t k = 0; k < s->n_slots; k++)
         s->slots[k] = (Array){t->type, eval_alloc(type_elements(&t->type))};

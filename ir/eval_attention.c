@@ -32,8 +32,12 @@ heads_of(const Job *j, int first, int extra)
 {
     const Type *q = &j->in[first].type, *k = &j->in[first + 1].type;
     int r = q->rank;
-    Heads a = {.h = q->dim[r - 3], .t = q->dim[r - 2], .d = q->dim[r - 1],
-               .g = k->dim[r - 3], .s = k->dim[r - 2], .l = 1};
+    Heads a = {.h = q->dim[r - 3],
+               .t = q->dim[r - 2],
+               .d = q->dim[r - 1],
+               .g = k->dim[r - 3],
+               .s = k->dim[r - 2],
+               .l = 1};
     for (int i = 0; i < r - 3; i++)
         a.l *= q->dim[i];
     a.q = j->in[first].at;

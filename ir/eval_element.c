@@ -52,8 +52,8 @@ eval_element3(Job *j, EvalFn3 *f)
     for (int k = 0; k < 3; k++)
         walk_broadcast(&w, &j->in[k].type);
     for (; w.left; walk_next(&w))
-        j->out[0].at[w.done] = f(j->in[0].at[w.at[0]], j->in[1].at[w.at[1]],
-                                 j->in[2].at[w.at[2]]);
+        j->out[0].at[w.done] =
+            f(j->in[0].at[w.at[0]], j->in[1].at[w.at[1]], j->in[2].at[w.at[2]]);
     return true;
 }
 

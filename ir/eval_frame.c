@@ -219,8 +219,8 @@ static bool
 run_kernel(Frame *f, const Node *n)
 {
     char why[EVAL_WHY_BYTES] = "";
-    Array *arrays = calloc((size_t)(n->n_args + n->n_results) + 1,
-                           sizeof *arrays);
+    Array *arrays =
+        calloc((size_t)(n->n_args + n->n_results) + 1, sizeof *arrays);
     Job j = job_of(f, n);
     if (!arrays)
         eval_alloc(INT64_MAX / 16);

@@ -240,9 +240,10 @@ targets_in_range(Job *j, const Classes *c, const double *target)
     for (int64_t k = 0; k < c->rows.count; k++)
         if (!ignored(c, target[k]) &&
             !(target[k] >= 0 && target[k] < (double)c->rows.n))
-            return eval_fail(j, "target %.0f at place %lld is out of range: "
-                             "it must be in [0, %lld)", target[k],
-                             (long long)k, (long long)c->rows.n);
+            return eval_fail(j,
+                             "target %.0f at place %lld is out of range: "
+                             "it must be in [0, %lld)",
+                             target[k], (long long)k, (long long)c->rows.n);
     return true;
 }
 

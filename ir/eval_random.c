@@ -5,8 +5,7 @@
 #include "ir/eval_kernel.h"
 
 void
-eval_philox(uint64_t key, uint64_t block, uint64_t microbatch,
-            uint32_t word[4])
+eval_philox(uint64_t key, uint64_t block, uint64_t microbatch, uint32_t word[4])
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32),

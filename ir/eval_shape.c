@@ -86,9 +86,10 @@ position(Job *j, Around w, int64_t *p)
     *p = (int64_t)j->in[1].at[0];
     if (*p >= 0 && *p <= w.n - size)
         return true;
-    return eval_fail(j, "position %lld is out of range: a slice of %lld "
-                     "must start in [0, %lld]", (long long)*p,
-                     (long long)size, (long long)(w.n - size));
+    return eval_fail(j,
+                     "position %lld is out of range: a slice of %lld "
+                     "must start in [0, %lld]",
+                     (long long)*p, (long long)size, (long long)(w.n - size));
 }
 
 bool

@@ -8,9 +8,10 @@ in_range(Job *j, const Array *ids, int64_t n)
     int64_t count = type_elements(&ids->type);
     for (int64_t i = 0; i < count; i++)
         if (!(ids->at[i] >= 0 && ids->at[i] < (double)n))
-            return eval_fail(j, "index %.0f at place %lld is out of range: "
-                             "it must be in [0, %lld)", ids->at[i],
-                             (long long)i, (long long)n);
+            return eval_fail(j,
+                             "index %.0f at place %lld is out of range: "
+                             "it must be in [0, %lld)",
+                             ids->at[i], (long long)i, (long long)n);
     return true;
 }
 

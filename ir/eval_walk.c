@@ -61,8 +61,8 @@ walk_next(Walk *w)
     for (int k = w->rank - 1; k >= 0; k--) {
         bool carry = ++w->index[k] == w->dim[k];
         for (int i = 0; i < w->n; i++)
-            w->at[i] += carry ? -w->stride[i][k] * (w->dim[k] - 1)
-                              : w->stride[i][k];
+            w->at[i] +=
+                carry ? -w->stride[i][k] * (w->dim[k] - 1) : w->stride[i][k];
         if (!carry)
             return;
         w->index[k] = 0;
