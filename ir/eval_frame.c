@@ -174,7 +174,7 @@ run_write(Frame *f, const Node *n)
     int64_t count = type_elements(&a.type);
     if (type_elements(&n->args[0]->type) != count)
         return fail(f, n, "the value does not have the tensor's shape");
-    bool adds = n->op == OP_accumulate && f->mb > 0;
+    bool adds = n->op == OP_accumulate && (f->mb > 0 || node_flag(n, "more"));
     for (int64_t i = 0; i < count; i++)
         a.at[i] = adds ? a.at[i] + from[i] : from[i];
     eval_round(&a);
