@@ -94,12 +94,12 @@ no_such(Eval *e, const char *what, const char *name)
 }
 
 static bool
-call(Eval *e, Graph *g, int64_t mb, int64_t slot)
+call(Eval *e, Graph *g, int64_t mb, int64_t slot, unsigned phases)
 {
     Frame f = frame_open(e, g);
     f.mb = mb;
     f.slot = slot;
-    bool ok = frame_run(&f, PHASES_all);
+    bool ok = frame_run(&f, phases);
     frame_close(&f);
     return ok;
 }
@@ -110,7 +110,7 @@ run_action(Eval *e, const Action *a, int64_t i)
 {
     if (a->kind == ACTION_call)
         return call(e, a->graph, a->mb == MB_LOOP ? i : a->mb,
-                    a->slot == MB_LOOP ? i : a->slot);
+                    a->slot == MB_LOOP ? i : a->slot, PHASES_all);
     for (i = a->lo; i < a->hi; i++)
         for (int k = 0; k < a->body.n; k++)
             if (!run_action(e, a->body.at[k], i))
@@ -140,6 +140,22 @@ run_main(Eval *e, Graph *g)
     return ok;
 }
 
+/* Without a program of that name: a step is graph main whole, infer is its
+ * forward pass; a graph may have the name itself. */
+static bool
+run_graph(Eval *e, const char *name)
+{
+    Graph *g = module_graph(e->module, name);
+    Graph *whole = module_graph(e->module, "main");
+    if (g)
+        return call(e, g, 0, 0, PHASES_all);
+    if (whole && strcmp(name, "step") == 0)
+        return run_main(e, whole);
+    if (whole && strcmp(name, "infer") == 0)
+        return call(e, whole, 0, 0, 1 << PHASE_forward);
+    return no_such(e, "program", name);
+}
+
 static bool
 run_program(Eval *e, const char *name)
 {
@@ -153,13 +169,7 @@ run_program(Eval *e, const char *name)
                 return false;
         return true;
     }
-    bool step = strcmp(name, "step") == 0;
-    Graph *g = module_graph(m, step ? "main" : name);
-    if (!g && strcmp(name, "infer") == 0)
-        g = module_graph(m, "main");
-    if (!g)
-        return no_such(e, "program", name);
-    return step ? run_main(e, g) : call(e, g, 0, 0);
+    return run_graph(e, name);
 }
 
 bool
@@ -181,5 +191,5 @@ eval_graph(Eval *e, const char *graph, int64_t mb, const char **why)
 {
     Graph *g = module_graph(e->module, graph);
     *why = e->why;
-    return g ? call(e, g, mb, 0) : no_such(e, "graph", graph);
+    return g ? call(e, g, mb, 0, PHASES_all) : no_such(e, "graph", graph);
 }
