@@ -251,6 +251,37 @@ node_set_arg(Node *n, int i, Value *v)
     n->args[i] = v;
 }
 
+void
+node_become(Node *n, Op op, Value *const *args, int n_args, const Attr *attrs,
+            int n_attrs)
+{
+    Arena *a = n->graph->module->arena;
+    Value **now = ARENA_ARRAY(a, Value *, n_args ? n_args : 1);
+    Type *in = ARENA_ARRAY(a, Type, n_args ? n_args : 1);
+    Type out[MAX_RESULTS] = {0};
+    for (int i = 0; i < n_args; i++) {
+        now[i] = args[i];
+        in[i] = args[i]->type;
+    }
+    for (int i = 0; i < n->n_results; i++)
+        out[i] = n->results[i]->type;
+    int n_out = n->n_results;
+    ShapeError err;
+    if (!shape_infer(a, op, in, n_args, attrs, n_attrs, out, &n_out, &err))
+        bug("%s %s: %s", op_info[op].name, n->results[0]->name, err.text);
+    for (int i = 0; i < n->n_results; i++)
+        if (n_out != n->n_results || !type_equal(&out[i], &n->results[i]->type))
+            bug("%s changes the type of %s", op_info[op].name,
+                n->results[i]->name);
+    n->op = op;
+    n->args = now;
+    n->n_args = n_args;
+    n->attrs = NULL;
+    n->n_attrs = 0;
+    for (int i = 0; i < n_attrs; i++)
+        node_set_attr(n, attrs[i]);
+}
+
 static void
 replace_from(Node *n, Value *old, Value *new)
 {

@@ -211,6 +211,9 @@ const char *graph_derive(Graph *g, const char *base, const char *suffix);
 void node_remove(Node *n);               /* its results must be unused */
 void node_move_before(Node *n, Graph *g, Node *at); /* at NULL: to the end */
 void node_set_arg(Node *n, int i, Value *v);
+/* n makes its results, of the same types and names, by another op. */
+void node_become(Node *n, Op op, Value *const *args, int n_args,
+                 const Attr *attrs, int n_attrs);
 /* Every use of `old` in its graph (bodies included) reads `new` instead.
  * Walks the graph: a pass that replaces many sets forwards instead. */
 void value_replace(Value *old, Value *new);
@@ -337,7 +340,9 @@ struct Module {
 Module *module_new(Arena *a, Diag *d, const char *name);
 Graph *module_add_graph(Module *m, const char *name);
 Graph *module_graph(const Module *m, const char *name); /* or NULL */
-/* The name must be free: tensors of all kinds share one name space. */
+/* The name must be free: tensors of all kinds share one name space.
+ * module_fresh: NAME, or NAME'2, NAME'3, ...: the first that is free. */
+const char *module_fresh(Module *m, const char *name);
 Tensor *module_add_tensor(Module *m, TensorKind kind, const char *name,
                           const Type *t);
 Tensor *module_tensor(const Module *m, const char *name); /* or NULL */

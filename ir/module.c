@@ -52,6 +52,15 @@ module_graph(const Module *m, const char *name)
     return NULL;
 }
 
+const char *
+module_fresh(Module *m, const char *name)
+{
+    const char *fresh = name;
+    for (int i = 2; module_tensor(m, fresh); i++)
+        fresh = arena_printf(m->arena, "%s'%d", name, i);
+    return fresh;
+}
+
 Tensor *
 module_add_tensor(Module *m, TensorKind kind, const char *name, const Type *t)
 {
