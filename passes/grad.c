@@ -109,8 +109,7 @@ check_params(Graph *g, const char *loss)
 static void
 accumulate(Graph *g, Value *param)
 {
-    Tensor *t = module_tensor(g->module, graph_derive(g, param->def->tensor
-                                                             ->name, "grad"));
+    Tensor *t = g->module->tensors.at[param->def->tensor->mark];
     const char *name = graph_derive(g, param->name, "grad");
     Value *total = grad_total(param);
     if (!total)
@@ -138,7 +137,8 @@ differentiate(Graph *g, Node *n)
         grad_rule[n->op](&(Grad){.g = g, .node = n});
 }
 
-/* The gradients of 16-bit parameters are summed up in f32. */
+/* The gradients of 16-bit parameters are summed up in f32. A parameter's mark
+ * becomes the index of its gradient. */
 static void
 add_tensors(Module *m)
 {
@@ -150,8 +150,10 @@ add_tensors(Module *m)
         Type type = t->type;
         if (dtype_info[type.dtype].bits < 32)
             type.dtype = DT_f32;
+        t->mark = m->tensors.n;
         const char *name = arena_printf(m->arena, "%s.grad", t->name);
-        Tensor *grad = module_add_tensor(m, TENSOR_grad, name, &type);
+        Tensor *grad = module_add_tensor(m, TENSOR_grad,
+                                         module_fresh(m, name), &type);
         grad->owner = t;
         grad->loc = t->loc;
     }
