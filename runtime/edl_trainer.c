@@ -1,0 +1,508 @@
+/* The trainer of every model: memory, data, steps, validation, checkpoints.
+ * It never calls setlocale, and it holds no state outside a Trainer. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+#include "edl.h"
+
+#include "edl_data.h"
+#include "edl_exchange.h"
+#include "edl_flags.h"
+#include "edl_progress.h"
+#include "edl_tensor.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct Trainer {
+    const EdlModel *model;
+    EdlFlags flags;
+    EdlInstance m;
+    EdlPool *pool;
+    unsigned char *memory; /* all regions */
+    uint64_t memory_bytes;
+    unsigned char **inputs; /* of microbatch 0, in the io region */
+    EdlFeed data, validate;
+    EdlBatches given;
+    int has_data, has_validate, has_given;
+    uint64_t first_step; /* 0, or where a resumed run begins */
+    int64_t steps;
+    EdlProgress progress;
+    EdlError error;
+    int stopped;
+} Trainer;
+
+static EdlStatus
+model_failed(Trainer *t, EdlStatus s)
+{
+    if (s != EDL_OK)
+        edl_error(&t->error, s, "%s",
+                  t->m.error[0] ? t->m.error : edl_status_text(s));
+    return s;
+}
+
+/* ---- memory ---- */
+
+#define HUGE_PAGE ((uint64_t)2 << 20)
+
+static uint64_t
+round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* One mapping for all regions, on huge pages where the system has them, and
+ * touched now: a step never waits for a page. */
+static EdlStatus
+map_memory(Trainer *t, EdlRegions *regions)
+{
+    uint64_t total = 0;
+    for (int r = 0; r < EDL_REGION_COUNT; r++)
+        total += round_up(t->model->regions.bytes[r], EDL_ALIGN);
+    t->memory_bytes = total + HUGE_PAGE;
+    void *p = mmap(NULL, (size_t)t->memory_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return edl_error(&t->error, EDL_ENOMEM,
+                         "not enough memory: the model needs %llu bytes",
+                         (unsigned long long)total);
+    t->memory = (unsigned char *)p;
+#ifdef MADV_HUGEPAGE
+    (void)madvise(p, (size_t)t->memory_bytes, MADV_HUGEPAGE);
+#endif
+    uint64_t skip = round_up((uint64_t)(uintptr_t)p, HUGE_PAGE) -
+                    (uint64_t)(uintptr_t)p;
+    unsigned char *at = t->memory + skip;
+    for (uint64_t i = 0; i < total; i += 4096)
+        *(volatile unsigned char *)(at + i) = 0;
+    for (int r = 0; r < EDL_REGION_COUNT; r++) {
+        regions->at[r] = t->model->regions.bytes[r] ? at : NULL;
+        at += round_up(t->model->regions.bytes[r], EDL_ALIGN);
+    }
+    t->progress.bytes = total;
+    return EDL_OK;
+}
+
+static int
+default_threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+}
+
+static EdlStatus
+make_model(Trainer *t)
+{
+    EdlRegions regions;
+    EdlHooks hooks;
+    int threads = t->flags.threads ? (int)t->flags.threads
+                                   : default_threads();
+    memset(&regions, 0, sizeof regions);
+    memset(&hooks, 0, sizeof hooks);
+    EdlStatus s = map_memory(t, &regions);
+    if (s != EDL_OK)
+        return s;
+    t->pool = edl_pool_new(threads);
+    if (!t->pool)
+        return edl_error(&t->error, EDL_ENOMEM, "cannot make %d threads",
+                         threads);
+    hooks.parallel_for = edl_pool_for;
+    hooks.user = t->pool;
+    s = edl_init(&t->m, t->model, EDL_ABI, sizeof t->m, &regions, &hooks);
+    if (s != EDL_OK)
+        return model_failed(t, s);
+    t->inputs = (unsigned char **)calloc((size_t)t->model->ninputs + 1,
+                                         sizeof *t->inputs);
+    if (!t->inputs)
+        return edl_error(&t->error, EDL_ENOMEM, "out of memory");
+    for (int32_t i = 0; i < t->model->ninputs; i++)
+        t->inputs[i] = edl_address(&t->m, &t->model->inputs[i]);
+    return EDL_OK;
+}
+
+static EdlStatus
+set_parameters(Trainer *t)
+{
+    const EdlFlags *f = &t->flags;
+    uint64_t seed = f->has_seed          ? f->seed
+                    : t->model->train ? t->model->train->seed
+                                      : 0;
+    if (f->resume)
+        return model_failed(t, edl_load(&t->m, f->resume));
+    EdlStatus s = model_failed(t, edl_init_params(&t->m, seed));
+    if (s == EDL_OK && f->init)
+        s = edl_init_from(&t->m, f->init, f->names, &t->error);
+    return s;
+}
+
+/* ---- data ---- */
+
+/* How many microbatches a call of the model takes. */
+static int64_t
+per_step(const Trainer *t)
+{
+    return t->model->step ? t->model->accumulate : 1;
+}
+
+static EdlStatus
+open_data(Trainer *t)
+{
+    const EdlTrain *train = t->model->train;
+    EdlStatus s = EDL_OK;
+    if (t->flags.inputs) {
+        s = edl_batches_open(&t->given, t->model, t->flags.inputs, &t->error);
+        t->has_given = s == EDL_OK;
+    } else if (train && train->data.nsources) {
+        s = edl_feed_open(&t->data, t->model, &train->data, t->m.count.seed,
+                          &t->error);
+        t->has_data = s == EDL_OK;
+    } else if (t->model->ninputs) {
+        return edl_error(&t->error, EDL_EINVAL,
+                         "the model has no data: give --inputs=FILE");
+    }
+    if (s == EDL_OK && train && train->validate.nsources &&
+        t->model->evaluate) {
+        s = edl_feed_open(&t->validate, t->model, &train->validate,
+                          t->m.count.seed, &t->error);
+        t->has_validate = s == EDL_OK;
+    }
+    return s;
+}
+
+/* Of the whole run, with those before a resume: what the flag says, else what
+ * the file of batches holds, else the model. */
+static int64_t
+choose_steps(const Trainer *t)
+{
+    if (t->flags.steps >= 0)
+        return t->flags.steps;
+    if (t->has_given && t->given.microbatches)
+        return t->given.microbatches / per_step(t);
+    return t->model->train ? t->model->train->steps : 1;
+}
+
+/* A file of batches is that of the whole run or, after a resume, of the steps
+ * that are left. */
+static EdlStatus
+check_batches(const Trainer *t, EdlError *e)
+{
+    int64_t n = t->given.microbatches, each = per_step(t);
+    int64_t left = t->steps - (int64_t)t->first_step;
+    if (!t->has_given || n == 0 || left <= 0)
+        return EDL_OK;
+    if (n % each)
+        return edl_error(e, EDL_EMISMATCH,
+                         "%s: %lld microbatches are no whole steps of %lld",
+                         t->flags.inputs, (long long)n, (long long)each);
+    if (n / each >= t->steps || n / each == left)
+        return EDL_OK;
+    return edl_error(e, EDL_EMISMATCH,
+                     "%s: batches for %lld steps, the run needs %lld",
+                     t->flags.inputs, (long long)(n / each),
+                     (long long)t->steps);
+}
+
+static EdlStatus
+read_given(Trainer *t, uint64_t step)
+{
+    int64_t n = per_step(t);
+    int64_t first = ((int64_t)step * n);
+    if (t->given.microbatches && t->given.microbatches < t->steps * n)
+        first -= (int64_t)t->first_step * n;
+    return edl_batches_read(&t->given, first, n, t->inputs, &t->error);
+}
+
+static EdlStatus
+read_batch(Trainer *t, uint64_t step, uint64_t *epoch, uint64_t *index)
+{
+    if (t->has_given)
+        return read_given(t, step);
+    if (t->has_data)
+        return edl_feed_read(&t->data, epoch, index, per_step(t), t->inputs,
+                             &t->error);
+    return EDL_OK;
+}
+
+/* ---- validation, checkpoints ---- */
+
+static EdlStatus
+evaluate(Trainer *t, EdlMetrics *out)
+{
+    const void *const *in = (const void *const *)t->inputs;
+    return model_failed(t, t->model->evaluate(&t->m, in, out));
+}
+
+/* The mean over the batches, the same ones every time. */
+static EdlStatus
+run_validation(Trainer *t)
+{
+    const EdlTrain *train = t->model->train;
+    uint64_t epoch = 0, index = 0;
+    double sum = 0;
+    int64_t most = t->validate.samples / edl_feed_batch(&t->validate);
+    int64_t n = train->validate_batches;
+    if (n == 0 || n > most)
+        n = most > 0 ? most : 1;
+    for (int64_t i = 0; i < n; i++) {
+        EdlMetrics metrics;
+        EdlStatus s = edl_feed_read(&t->validate, &epoch, &index, 1,
+                                    t->inputs, &t->error);
+        if (s == EDL_OK)
+            s = evaluate(t, &metrics);
+        if (s != EDL_OK)
+            return s;
+        sum += metrics.loss;
+    }
+    edl_progress_validation(&t->progress, t->m.count.step, sum / (double)n, n);
+    return EDL_OK;
+}
+
+static EdlStatus
+save(Trainer *t, const char *path)
+{
+    EdlStatus s = edl_save(&t->m, path);
+    if (s != EDL_OK && t->m.error[0] == '\0')
+        return edl_error(&t->error, s, "%s: cannot save", path);
+    return model_failed(t, s);
+}
+
+static int
+every(int64_t n, uint64_t step)
+{
+    return n > 0 && step % (uint64_t)n == 0;
+}
+
+/* SIGINT and SIGTERM are blocked from the start and looked at between steps:
+ * no handler, hence no state that a handler could reach. */
+static void
+block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static int
+signal_waits(void)
+{
+    sigset_t set;
+    if (sigpending(&set) != 0)
+        return 0;
+    return sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1;
+}
+
+/* ---- steps ---- */
+
+/* One step or, of a model that does not train, one forward pass. */
+static EdlStatus
+call_model(Trainer *t, EdlMetrics *out)
+{
+    if (!t->model->step) {
+        EdlStatus s = evaluate(t, out);
+        t->m.count.step++;
+        return s;
+    }
+    const void *const *in = (const void *const *)t->inputs;
+    return model_failed(t, t->model->step(&t->m, in, out));
+}
+
+static EdlStatus
+run_step(Trainer *t)
+{
+    EdlMetrics metrics;
+    EdlCounters *c = &t->m.count;
+    uint64_t epoch = c->epoch, index = c->index;
+    memset(&metrics, 0, sizeof metrics);
+    EdlStatus s = read_batch(t, c->step, &epoch, &index);
+    if (s == EDL_OK)
+        s = call_model(t, &metrics);
+    if (s != EDL_OK)
+        return s;
+    c->epoch = epoch;
+    c->index = index;
+    edl_progress_step(&t->progress, &metrics, c);
+    return EDL_OK;
+}
+
+/* What is due after a step; the end of the run has its own. */
+static EdlStatus
+after_step(Trainer *t)
+{
+    const EdlTrain *train = t->model->train;
+    uint64_t done = t->m.count.step;
+    EdlStatus s = EDL_OK;
+    if (!train || (int64_t)done >= t->steps)
+        return EDL_OK;
+    if (t->has_validate && every(train->validate_every, done))
+        s = run_validation(t);
+    if (s == EDL_OK && train->checkpoint && every(train->checkpoint_every, done))
+        s = save(t, train->checkpoint);
+    return s;
+}
+
+static EdlStatus
+run_steps(Trainer *t)
+{
+    while ((int64_t)t->m.count.step < t->steps) {
+        EdlStatus s = run_step(t);
+        if (s == EDL_OK)
+            s = after_step(t);
+        if (s != EDL_OK)
+            return s;
+        if (signal_waits()) {
+            t->stopped = 1;
+            return EDL_OK;
+        }
+    }
+    return EDL_OK;
+}
+
+/* ---- the end of a run ---- */
+
+static EdlStatus
+write_outputs(Trainer *t)
+{
+    if (!t->flags.outputs)
+        return EDL_OK;
+    if (t->m.count.step == t->first_step)
+        return edl_error(&t->error, EDL_EINVAL,
+                         "no step was made: there are no outputs");
+    return edl_write_outputs(&t->m, t->flags.outputs, t->flags.grads,
+                             &t->error);
+}
+
+static void
+say_end(Trainer *t, const char *checkpoint)
+{
+    edl_progress_say(&t->progress, "%s after %llu steps, %.1f s",
+                     t->stopped ? "stopped" : "done",
+                     (unsigned long long)t->m.count.step,
+                     edl_progress_seconds(&t->progress));
+    if (checkpoint)
+        edl_progress_say(&t->progress, "checkpoint: %s", checkpoint);
+    if (t->flags.save)
+        edl_progress_say(&t->progress, "saved: %s", t->flags.save);
+}
+
+/* The outputs first: a validation pass writes over them. */
+static EdlStatus
+finish(Trainer *t)
+{
+    const EdlTrain *train = t->model->train;
+    int moved = t->m.count.step != t->first_step;
+    const char *checkpoint = train && moved ? train->checkpoint : NULL;
+    EdlStatus s = write_outputs(t);
+    if (s == EDL_OK && checkpoint)
+        s = save(t, checkpoint);
+    if (s == EDL_OK && t->flags.save)
+        s = save(t, t->flags.save);
+    if (s == EDL_OK && t->has_validate && !t->stopped)
+        s = run_validation(t);
+    if (s == EDL_OK)
+        say_end(t, checkpoint);
+    return s;
+}
+
+/* Tokens where the first input holds ids in rows, else samples. */
+static void
+count_items(Trainer *t)
+{
+    const EdlTensor *x = t->model->inputs;
+    t->progress.quiet = t->flags.quiet;
+    t->progress.steps = t->steps;
+    t->progress.unit = "samples";
+    t->progress.items = per_step(t);
+    if (t->model->ninputs == 0 || x->ndim == 0)
+        return;
+    int ids = x->ndim >= 2 && (x->dtype == EDL_I32 || x->dtype == EDL_I64);
+    t->progress.unit = ids ? "tokens" : "samples";
+    t->progress.items *= ids ? edl_tensor_elements(x) : x->dims[0];
+}
+
+static EdlStatus
+check_model(Trainer *t)
+{
+    if (!t->model->step && !t->model->evaluate)
+        return edl_error(&t->error, EDL_EUNSUPPORTED,
+                         "the model has neither a step nor a forward pass");
+    if (!t->flags.grads)
+        return EDL_OK;
+    for (int32_t i = 0; i < t->model->ntensors; i++) {
+        if (t->model->tensors[i].kind == EDL_GRAD)
+            return EDL_OK;
+    }
+    return edl_error(&t->error, EDL_EUNSUPPORTED,
+                     "--grads: the model was compiled without gradients");
+}
+
+static EdlStatus
+run(Trainer *t)
+{
+    EdlStatus s = check_model(t);
+    if (s == EDL_OK)
+        s = make_model(t);
+    if (s == EDL_OK)
+        s = set_parameters(t);
+    if (s == EDL_OK)
+        s = open_data(t);
+    if (s != EDL_OK)
+        return s;
+    t->first_step = t->m.count.step;
+    t->steps = choose_steps(t);
+    count_items(t);
+    s = check_batches(t, &t->error);
+    if (s == EDL_OK)
+        s = edl_progress_open(&t->progress, t->flags.metrics,
+                              t->flags.resume != NULL, &t->error);
+    if (s == EDL_OK)
+        s = run_steps(t);
+    return s == EDL_OK ? finish(t) : s;
+}
+
+static void
+release(Trainer *t)
+{
+    if (t->has_data)
+        edl_feed_close(&t->data);
+    if (t->has_validate)
+        edl_feed_close(&t->validate);
+    if (t->has_given)
+        edl_batches_close(&t->given);
+    edl_close(&t->m);
+    edl_pool_free(t->pool);
+    free(t->inputs);
+    if (t->memory)
+        munmap(t->memory, (size_t)t->memory_bytes);
+}
+
+int
+edl_trainer_main(const EdlModel *model, int argc, char **argv)
+{
+    Trainer t;
+    sigset_t set;
+    memset(&t, 0, sizeof t);
+    t.model = model;
+    if (!edl_flags_parse(&t.flags, argc, argv))
+        return 2;
+    if (t.flags.help) {
+        edl_flags_help(model, argc > 0 ? argv[0] : model->name);
+        return 0;
+    }
+    block_signals(&set);
+    EdlStatus s = run(&t);
+    EdlError closing;
+    EdlStatus last = edl_progress_close(&t.progress, &closing);
+    if (s == EDL_OK && last != EDL_OK) {
+        s = last;
+        t.error = closing;
+    }
+    if (s != EDL_OK)
+        fprintf(stderr, "error: %s\n", t.error.text);
+    release(&t);
+    return s == EDL_OK ? 0 : s == EDL_ENOMEM ? 3 : 1;
+}
