@@ -241,6 +241,8 @@ Node *node_clone(Graph *g, const Node *n, const char *suffix);
  * where the last of them stood. Needs graph_count_uses to be up to date;
  * leaves it so. Nodes that are groups themselves are opened. */
 Node *graph_fuse(Graph *g, Node *const *nodes, int n, const char *kind);
+/* Gives a fused node that has none an empty body. */
+Graph *fused_open(Node *fused);
 /* Finds a group's operands and results again after its body or the uses of
  * its values changed; same needs as graph_fuse. */
 void fused_refresh(Node *fused);

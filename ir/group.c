@@ -7,13 +7,14 @@ mapped(const Value *v)
     return v->note ? v->note : (Value *)v;
 }
 
-static Graph *
-new_body(Node *owner)
+Graph *
+fused_open(Node *fused)
 {
-    Graph *body = ARENA_NEW(owner->graph->module->arena, Graph);
-    body->module = owner->graph->module;
-    body->name = owner->graph->name;
-    body->owner = owner;
+    Graph *body = ARENA_NEW(fused->graph->module->arena, Graph);
+    body->module = fused->graph->module;
+    body->name = fused->graph->name;
+    body->owner = fused;
+    fused->body = body;
     return body;
 }
 
@@ -66,7 +67,7 @@ node_clone(Graph *g, const Node *n, const char *suffix)
     for (int i = 0; i < n->n_args; i++)
         c->args[i] = mapped(n->args[i]);
     if (n->body) {
-        c->body = new_body(c);
+        fused_open(c);
         graph_each(n->body, inner)
             node_clone(c->body, inner, suffix);
         for (int i = 0; i < n->n_results; i++)
@@ -164,7 +165,7 @@ graph_fuse(Graph *g, Node *const *nodes, int n, const char *kind)
     g->context = (Context){last->phase, last->stage, last->block, last->loc};
     Attr a = attr_word("kind", kind);
     Node *fused = graph_add(g, OP_fused, NULL, NULL, 0, &a, 1);
-    fused->body = new_body(fused);
+    fused_open(fused);
     for (int i = 0; i < n; i++)
         move_into(fused->body, nodes[i]);
     g->at = at;
