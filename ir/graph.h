@@ -301,12 +301,14 @@ typedef struct Action {
     int64_t mb, slot;
     int64_t lo, hi;
     VEC(struct Action *) body;
+    Span loc;
 } Action;
 
 typedef struct Program {
     const char *name; /* step, evaluate, infer */
     int rank;
     VEC(Action *) actions;
+    Span loc;
 } Program;
 
 /* ---- the module ---- */

@@ -239,43 +239,65 @@ indent(FILE *to, int depth)
     fprintf(to, "%*s", 2 * depth, "");
 }
 
-/* The nodes of a graph or a body, which is in `block` and *phase. */
+/* Where a graph or a body is while its nodes are printed. */
+typedef struct Place {
+    int depth;
+    const char *outer; /* the block that it is in by itself */
+    const char *block;
+    Phase phase;
+} Place;
+
 static void
-print_nodes(FILE *to, const Graph *g, int depth, const char *block,
-            Phase phase)
+close_block(FILE *to, Place *p)
 {
-    const char *outer = block;
+    if (same_block(p->block, p->outer))
+        return;
+    indent(to, --p->depth);
+    fputs("}\n", to);
+    p->block = p->outer;
+}
+
+/* Leaves the block that the node is not of, enters its own. */
+static void
+go_to(FILE *to, Place *p, const Node *n)
+{
+    if (!same_block(n->block, p->block))
+        close_block(to, p);
+    if (n->phase != p->phase) {
+        indent(to, p->depth);
+        fprintf(to, "phase %s\n", phase_name[n->phase]);
+        p->phase = n->phase;
+    }
+    if (same_block(n->block, p->block))
+        return;
+    indent(to, p->depth++);
+    fprintf(to, "block%s%s {\n", n->block ? " " : "",
+            n->block ? n->block : "");
+    p->block = n->block;
+}
+
+static void
+print_nodes(FILE *to, const Graph *g, Place p)
+{
     graph_each(g, n) {
-        if (!same_block(n->block, block)) {
-            if (!same_block(block, outer))
-                fprintf(to, "%*s}\n", 2 * --depth, "");
-            block = n->block;
-            if (!same_block(block, outer))
-                fprintf(to, "%*sblock%s%s {\n", 2 * depth++, "",
-                        block ? " " : "", block ? block : "");
-        }
-        if (n->phase != phase) {
-            phase = n->phase;
-            indent(to, depth);
-            fprintf(to, "phase %s\n", phase_name[phase]);
-        }
-        indent(to, depth);
+        go_to(to, &p, n);
+        indent(to, p.depth);
         print_node(to, n);
         fputs(n->body ? " {\n" : "\n", to);
-        if (n->body) {
-            print_nodes(to, n->body, depth + 1, n->block, n->phase);
-            indent(to, depth);
-            fputs("}\n", to);
-        }
+        if (!n->body)
+            continue;
+        print_nodes(to, n->body,
+                    (Place){p.depth + 1, n->block, n->block, n->phase});
+        indent(to, p.depth);
+        fputs("}\n", to);
     }
-    if (!same_block(block, outer))
-        fprintf(to, "%*s}\n", 2 * --depth, "");
+    close_block(to, &p);
 }
 
 void
 print_graph(FILE *to, const Graph *g)
 {
     fprintf(to, "\ngraph %s {\n", g->name);
-    print_nodes(to, g, 1, NULL, PHASE_forward);
+    print_nodes(to, g, (Place){1, NULL, NULL, PHASE_forward});
     fputs("}\n", to);
 }

@@ -50,6 +50,7 @@ call(Reader *r, Into *to)
     if (!reader_name(r, "the name of a graph", &name))
         return false;
     a->kind = ACTION_call;
+    a->loc = reader_span(r, &at);
     a->graph = module_graph(r->module, name);
     if (!a->graph)
         return reader_fail_at(r, &at, "no graph is called %s above", name);
@@ -65,6 +66,7 @@ repeat(Reader *r, Into *to)
     Action *a = ARENA_NEW(r->arena, Action);
     Into inner = {to->program, a, to->depth + 1};
     a->kind = ACTION_repeat;
+    a->loc = reader_span(r, &r->tok);
     if (to->depth == MAX_NESTING)
         return reader_fail(r, "repeats are nested too deep");
     if (!reader_expect_word(r, "mb") || !reader_expect_word(r, "in") ||
@@ -92,6 +94,7 @@ reader_program(Reader *r)
     Program *p = ARENA_NEW(r->arena, Program);
     Into to = {p, NULL, 0};
     int64_t rank = 0;
+    p->loc = reader_span(r, &r->tok);
     if (!reader_name(r, "the name of a program", &p->name))
         return false;
     if (reader_take_word(r, "rank") && !reader_int_from(r, 0, &rank))

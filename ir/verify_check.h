@@ -1,0 +1,26 @@
+/* How the verifier is cut in files: inside ir/ only. */
+#ifndef EDL_IR_VERIFY_CHECK_H
+#define EDL_IR_VERIFY_CHECK_H
+
+#include "ir/graph.h"
+
+typedef struct Verifier {
+    Module *m;
+    Arena *arena; /* for the check alone */
+    int faults;
+    Span at;          /* where faults are */
+    const char *what; /* the node or tensor they are about */
+} Verifier;
+
+void verify_fault(Verifier *v, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Faults from now on are of this node: "NAME: ..." or "OP: ...". */
+void verify_at(Verifier *v, const Node *n);
+
+/* SSA, types, tensors, phases, groups. */
+void verify_graph(Verifier *v, Graph *g);
+/* The body of a group is what its kind allows. */
+void verify_group(Verifier *v, Node *fused);
+void verify_programs(Verifier *v);
+
+#endif

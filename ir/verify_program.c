@@ -1,0 +1,71 @@
+/* The lists of calls. */
+#include <inttypes.h>
+
+#include "ir/verify_check.h"
+
+static void verify_actions(Verifier *v, Action *const *list, int n,
+                           const Action *loop);
+
+static int64_t
+microbatches(const Verifier *v)
+{
+    return v->m->train ? v->m->train->accumulate : 1;
+}
+
+static void
+verify_call(Verifier *v, const Action *a, const Action *loop)
+{
+    v->at = a->loc;
+    if (!a->graph || module_graph(v->m, a->graph->name) != a->graph) {
+        verify_fault(v, "calls a graph that is not there");
+        return;
+    }
+    if (a->mb == MB_LOOP && !loop)
+        verify_fault(v, "call %s: mb = mb outside of a repeat",
+                     a->graph->name);
+    if (a->mb < MB_LOOP || a->mb >= microbatches(v))
+        verify_fault(v, "call %s: there is no microbatch %" PRId64,
+                     a->graph->name, a->mb);
+    if (a->slot < 0 || a->slot >= v->m->slots)
+        verify_fault(v, "call %s: there is no slot %" PRId64, a->graph->name,
+                     a->slot);
+}
+
+static void
+verify_repeat(Verifier *v, const Action *a, const Action *loop)
+{
+    v->at = a->loc;
+    if (loop)
+        verify_fault(v, "a repeat in a repeat: which is mb?");
+    if (a->lo < 0 || a->lo >= a->hi || a->hi > microbatches(v))
+        verify_fault(v, "repeat from %" PRId64 " to %" PRId64 " of %" PRId64
+                        " microbatches", a->lo, a->hi, microbatches(v));
+    verify_actions(v, a->body.at, a->body.n, a);
+}
+
+static void
+verify_actions(Verifier *v, Action *const *list, int n, const Action *loop)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i]->kind == ACTION_repeat)
+            verify_repeat(v, list[i], loop);
+        else
+            verify_call(v, list[i], loop);
+}
+
+void
+verify_programs(Verifier *v)
+{
+    for (int i = 0; i < v->m->programs.n; i++) {
+        const Program *p = v->m->programs.at[i];
+        v->at = p->loc;
+        v->what = arena_printf(v->arena, "program %s", p->name);
+        for (int k = 0; k < i; k++) {
+            const Program *q = v->m->programs.at[k];
+            if (!strcmp(p->name, q->name) && p->rank == q->rank)
+                verify_fault(v, "two programs of rank %d are called so",
+                             p->rank);
+        }
+        verify_actions(v, p->actions.at, p->actions.n, NULL);
+    }
+}
