@@ -71,9 +71,8 @@ parser_version(Parser *p, const Token *number)
     }
 }
 
-/* The text's tokens; nothing when none can be had. */
-static bool
-read_tokens(Scan *s, Tokens *tokens)
+bool
+parse_tokens(Scan *s, Tokens *tokens)
 {
     if (s->n > max_text) {
         diag_error(s->diag, (Span){s->file, 1, 1, 1, 1},
@@ -100,7 +99,7 @@ parse_file(Arena *a, Interner *in, Diag *d, const char *name,
     Parser parser = {.arena = a, .interner = in, .diag = d, .file = file,
                      .text = text, .tree = tree,
                      .errors_before = diag_count(d)};
-    if (read_tokens(&scan, &parser.tokens))
+    if (parse_tokens(&scan, &parser.tokens))
         edl_parse(&parser);
     return tree;
 }

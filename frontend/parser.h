@@ -20,6 +20,10 @@ typedef struct Parser {
 /* grammar/edl.y: fills p->tree. */
 void edl_parse(Parser *p);
 
+/* The text of a Scan as tokens, for the grammar in out. False, after an
+ * error, when none can be had. */
+bool parse_tokens(Scan *s, Tokens *out);
+
 Token *parser_next(Parser *p);
 /* After an error at the token read last: goes to the end of its statement,
  * over the blocks that begin in it. */
