@@ -29,7 +29,8 @@ static Tensor *
 new_tensor(Update *u, TensorKind kind, const char *name, Type t)
 {
     Tensor *x = module_add_tensor(u->m, kind, module_fresh(u->m, name), &t);
-    x->init = (Init){INIT_constant, 0, 0};
+    if (kind == TENSOR_opt)
+        x->init.kind = INIT_constant;
     return x;
 }
 
@@ -79,7 +80,6 @@ static void
 report(Update *u, const char *name, Value *v)
 {
     Tensor *t = new_tensor(u, TENSOR_output, name, v->type);
-    t->init.kind = INIT_none;
     graph_write(u->g, OP_write, t, v);
 }
 
