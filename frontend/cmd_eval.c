@@ -1,0 +1,175 @@
+#include "frontend/eval_files.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/pass.h"
+
+#include <stdlib.h>
+
+static bool
+has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+/* ---- the module ---- */
+
+/* Whole steps are run where something of them is asked for. */
+static bool
+wants_steps(const Options *o)
+{
+    return o->grads || o->steps || o->save;
+}
+
+static Module *
+read_module(Session *s, const char *path, const char *text, size_t n)
+{
+    Module *m = text_read(s->arena, s->diag, path, text, n);
+    if (!m || !verify_module(m))
+        return NULL;
+    if (s->options->grads && !module_option(m, "mode"))
+        module_set_option(m, "mode", "train");
+    return m;
+}
+
+static Module *
+load(Session *s)
+{
+    const char *path, *text;
+    size_t n;
+    if (!session_one_input(s, &path) || !session_read(s, path, &text, &n))
+        return NULL;
+    bool ir = has_suffix(path, ".eir") || has_suffix(path, ".sched");
+    if (ir)
+        return read_module(s, path, text, n);
+    diag_error(s->diag, (Span){0}, "%s: eval reads .eir files so far", path);
+    return NULL;
+}
+
+static bool
+has_kind(const Module *m, TensorKind kind)
+{
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->kind == kind)
+            return true;
+    return false;
+}
+
+static bool
+has_program(const Module *m, const char *name)
+{
+    for (int i = 0; i < m->programs.n; i++)
+        if (strcmp(m->programs.at[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Differentiates a module that is not; then says whether it is trained. */
+static bool
+prepare(EvalRun *r)
+{
+    Module *m = r->module;
+    r->trains = has_program(m, "step");
+    if (r->trains || !wants_steps(r->s->options) || !module_graph(m, "main"))
+        return true;
+    bool ok = has_kind(m, TENSOR_grad) || (pass_grad(m) && pass_update(m));
+    r->trains = true;
+    return ok;
+}
+
+/* ---- running ---- */
+
+static bool
+read_count(Session *s, const char *text, int64_t *out)
+{
+    char *end;
+    *out = 1;
+    if (!text)
+        return true;
+    *out = strtoll(text, &end, 10);
+    if (*text && !*end && *out > 0)
+        return true;
+    diag_error(s->diag, (Span){0}, "--steps: expected a number above 0, "
+               "found `%s`", text);
+    return false;
+}
+
+/* The microbatches from `first` on. */
+static void
+set_inputs(EvalRun *r, int64_t first, int64_t n)
+{
+    for (int i = 0; i < r->feeds.n; i++) {
+        const Feed *f = &r->feeds.at[i];
+        int64_t size = type_elements(&f->tensor->type);
+        if (f->n == 1)
+            eval_set_input(r->eval, f->tensor->name, f->at, 1);
+        else
+            eval_set_input(r->eval, f->tensor->name, f->at + first * size, n);
+    }
+}
+
+static void
+add_outputs(EvalRun *r)
+{
+    const Module *m = r->module;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (eval_is_output(t) && t->type.rank == 0)
+            r->output_sums.at[i] += eval_tensor(r->eval, t->name)->at[0];
+    }
+}
+
+static bool
+run_steps(EvalRun *r)
+{
+    const char *why;
+    for (int i = 0; i < r->module->tensors.n; i++)
+        vec_push(r->s->arena, &r->output_sums, 0);
+    for (int64_t i = 0; i < r->steps; i++) {
+        set_inputs(r, i * r->microbatches, r->microbatches);
+        if (!eval_run(r->eval, r->trains ? "step" : "infer", &why)) {
+            diag_error(r->s->diag, (Span){0}, "step %lld: %s", (long long)i,
+                       why);
+            return false;
+        }
+        if (!r->trains)
+            add_outputs(r);
+    }
+    return true;
+}
+
+static bool
+evaluate(EvalRun *r)
+{
+    const Options *o = r->s->options;
+    return (!o->init || eval_read_init(r, o->init, o->names)) &&
+           eval_read_inputs(r, o->inputs_file) && run_steps(r) &&
+           (!o->outputs ||
+            eval_write_outputs(r, o->outputs, o->grads)) &&
+           (!o->save || eval_write_checkpoint(r, o->save));
+}
+
+/* edlc eval: a model on the slow reference evaluator, in float64. */
+Status
+cmd_eval(Session *s)
+{
+    const Options *o = s->options;
+    EvalRun r = {.s = s, .microbatches = 1};
+    if (o->inputs.n != 1) {
+        const char *path;
+        session_one_input(s, &path);
+        return STATUS_USAGE;
+    }
+    if (!read_count(s, o->steps, &r.steps))
+        return STATUS_USAGE;
+    r.module = load(s);
+    if (!r.module || !prepare(&r))
+        return STATUS_INPUT;
+    const Train *train = r.module->train;
+    if (r.trains && train && train->accumulate > 1)
+        r.microbatches = train->accumulate;
+    r.eval = eval_new(r.module, train ? train->seed : 0);
+    bool ok = evaluate(&r);
+    eval_free(r.eval);
+    return ok ? STATUS_DONE : STATUS_INPUT;
+}
