@@ -13,7 +13,9 @@ LDLIBS   += -lm -ljansson
 LIB_SRC  := $(wildcard ir/base/*.c ir/*.c passes/*.c passes/plan/*.c \
               codegen/*.c frontend/*.c)
 LIB_SRC  := $(filter-out frontend/main.c,$(LIB_SRC))
-LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o) $(B)/grammar/edl.tab.o $(B)/grammar/edl.lex.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/grammar/edl.tab.o $(B)/grammar/edl.lex.o
+# Built into edlc: its library (and what the outputs need beside them).
+EMBED    := $(sort $(wildcard lib/*.edl))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
 
 all: $(B)/edlc
@@ -26,6 +28,13 @@ $(B)/libedl.a: $(LIB_OBJ)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
+	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/embedded.c: tools/embed $(EMBED)
+	@mkdir -p $(@D)
+	tools/embed $(EMBED) >$@.new && mv $@.new $@
+
+$(B)/embedded.o: $(B)/embedded.c
 	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/grammar/%.o: $(B)/grammar/%.c
