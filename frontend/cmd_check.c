@@ -1,5 +1,23 @@
-#include "frontend/parse.h"
-#include "frontend/session.h"
+#include "frontend/lower_session.h"
+
+/* All models of one file. */
+static void
+check_file(Session *s, const char *path)
+{
+    LowerOptions o;
+    if (!lower_options(s, path, &o))
+        return;
+    int n;
+    const char *const *models = lower_models(s->arena, s->interner, &o, &n);
+    if (n == 0 || o.model) {
+        lower_model(s->arena, s->interner, s->diag, &o);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        o.model = models[i];
+        lower_model(s->arena, s->interner, s->diag, &o);
+    }
+}
 
 /* edlc check FILE...: every error of the files. */
 Status
@@ -10,11 +28,7 @@ cmd_check(Session *s)
         fprintf(stderr, "edlc: expected a file\n");
         return STATUS_USAGE;
     }
-    for (int i = 0; i < in->n; i++) {
-        const char *text;
-        size_t n;
-        if (session_read(s, in->at[i], &text, &n))
-            parse_file(s->arena, s->interner, s->diag, in->at[i], text, n);
-    }
+    for (int i = 0; i < in->n; i++)
+        check_file(s, in->at[i]);
     return STATUS_DONE;
 }

@@ -1,4 +1,4 @@
-#include "frontend/session.h"
+#include "frontend/lower_session.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
@@ -37,18 +37,33 @@ run_passes(Session *s, Module *m)
     return (!in->dump && !in->stop_after) || passes_run(m, &o);
 }
 
+/* A module as text, or a model: what the front end makes of it. */
+static Module *
+read_module(Session *s, const char *path)
+{
+    size_t end = strlen(path);
+    if (end > 4 && strcmp(path + end - 4, ".edl") == 0) {
+        LowerOptions o;
+        return lower_options(s, path, &o)
+                   ? lower_model(s->arena, s->interner, s->diag, &o)
+                   : NULL;
+    }
+    const char *text;
+    size_t n;
+    if (!session_read(s, path, &text, &n))
+        return NULL;
+    return text_read(s->arena, s->diag, path, text, n);
+}
+
 /* edlc ir FILE: reads a module, verifies it, runs the passes asked for (the
  * verifier after each) and prints what came out: how passes are tested. */
 Status
 cmd_ir(Session *s)
 {
-    const char *path, *text;
-    size_t n;
+    const char *path;
     if (!session_one_input(s, &path))
         return STATUS_USAGE;
-    if (!session_read(s, path, &text, &n))
-        return STATUS_INPUT;
-    Module *m = text_read(s->arena, s->diag, path, text, n);
+    Module *m = read_module(s, path);
     if (!m || !verify_module(m))
         return STATUS_INPUT;
     bool done = run_passes(s, m);

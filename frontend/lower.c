@@ -1,0 +1,243 @@
+#include "frontend/lower.h"
+
+#include "frontend/low.h"
+#include "frontend/parse.h"
+
+/* ---- what was asked for ---- */
+
+static void
+take_settings(Lower *l)
+{
+    const LowerOptions *o = l->options;
+    for (int i = 0; i < o->n_dims; i++)
+        map_put(l->arena, &l->given, o->dims[i].name, (void *)&o->dims[i]);
+}
+
+static void
+check_settings(Lower *l)
+{
+    VEC(const char *) dims = {0};
+    for (int i = 0; i < l->main->names.n; i++) {
+        const char *name = l->main->names.at[i];
+        const Decl *d = map_get(&l->main->decls, name);
+        if (d->kind == DECL_DIM)
+            vec_push(l->arena, &dims, name);
+    }
+    const LowerOptions *o = l->options;
+    for (int i = 0; i < o->n_dims; i++) {
+        const Dim *set = &o->dims[i];
+        const Decl *d = map_get(&l->main->decls, set->name);
+        Span top = {l->main->syntax->file, 1, 1, 1, 1};
+        if (!d || d->kind != DECL_DIM) {
+            diag_error(l->diag, top, "--set %s=%lld: there is no dim `%s`",
+                       set->name, (long long)set->value, set->name);
+            l->said_last = true;
+            low_legal(l, set->name, dims.at, dims.n, "the dims are");
+        } else if (set->value < 1) {
+            diag_error(l->diag, d->name.at, "--set %s=%lld: a dim is 1 or "
+                                            "more",
+                       set->name, (long long)set->value);
+        }
+    }
+}
+
+/* Computes every constant, so that a wrong one is found though unused. */
+static void
+check_constants(Lower *l)
+{
+    for (int i = 0; i < l->main->names.n; i++)
+        low_constant(l, l->main, l->main->names.at[i]);
+}
+
+/* ---- the model ---- */
+
+static const Decl *
+find_model(Lower *l, const char *name)
+{
+    const Decl *found = NULL;
+    VEC(const char *) all = {0};
+    const Decls *decls = &l->main->syntax->decls;
+    for (int i = 0; i < decls->n; i++) {
+        const Decl *d = decls->at[i];
+        if (d->kind != DECL_MODEL || !d->name.text)
+            continue;
+        vec_push(l->arena, &all, d->name.text);
+        if (!name || strcmp(name, d->name.text) == 0)
+            found = d;
+    }
+    Span top = {l->main->syntax->file, 1, 1, 1, 1};
+    if (!name && all.n > 1) {
+        diag_error(l->diag, top, "the file has several models; choose one "
+                                 "with --model=NAME");
+        found = NULL;
+    } else if (!found && name) {
+        diag_error(l->diag, top, "there is no model `%s`", name);
+    } else if (!found) {
+        diag_error(l->diag, top, "the file has no model");
+    }
+    l->said_last = true;
+    if (!found && all.n)
+        low_legal(l, name ? name : "", all.at, all.n, "its models are");
+    return found;
+}
+
+static void
+bind_input(Lower *l, const Param *p)
+{
+    Val v = low_poison();
+    Type t;
+    Shape s = {.text = p->name.text, .at = p->at};
+    bool constant = !p->type || strcmp(p->type->name.text, "int") == 0 ||
+                    (!p->type->has_dims &&
+                     (strcmp(p->type->name.text, "bool") == 0 ||
+                      strcmp(p->type->name.text, "float") == 0));
+    if (p->init) {
+        v = low_expr(l, p->init, NULL);
+        low_bind_argument(l, p, &v, p->init->at, l->frame->decl->name.text);
+        return;
+    }
+    if (constant) {
+        if (low_error(l, p->at, "the input `%s` needs the type of a tensor",
+                      p->name.text))
+            low_note(l, (Span){0}, "for instance %s: f32[B, C]",
+                     p->name.text);
+    } else if (low_declared(l, p->type, &t, &s)) {
+        Tensor *x = low_tensor(l, TENSOR_input, p->name.text, &t, &s,
+                               p->name.at);
+        if (x)
+            v = (Val){.kind = VAL_TENSOR, .at = p->at, .tensor = x};
+    }
+    low_bind(l, &p->name, v);
+}
+
+static void
+write_states(Lower *l)
+{
+    for (int i = 0; i < l->nexts.n && l->train_mode; i++) {
+        const Next *n = &l->nexts.at[i];
+        l->graph->context.loc = n->at;
+        graph_write(l->graph, OP_write, n->tensor, n->value);
+    }
+    l->nexts.n = 0;
+}
+
+static void
+clear_notes(Lower *l)
+{
+    for (int i = 0; i < l->noted.n; i++)
+        l->noted.at[i]->note = NULL;
+    l->noted.n = 0;
+}
+
+static void
+build_graph(Lower *l, const Decl *model, const char *name, bool train_mode)
+{
+    Frame frame = {.decl = model, .unit = l->main, .scope = "",
+                   .own_scope = "", .call = model->name.at};
+    l->graph = module_add_graph(l->module, name);
+    l->again = l->module->graphs.n > 1;
+    l->train_mode = train_mode;
+    l->reads = l->scopes = (Map){0};
+    l->unit = l->main;
+    l->frame = &frame;
+    l->env = frame.env = low_env(l, NULL);
+    const Layer *layer = &model->u.layer;
+    for (int i = 0; i < layer->params.n; i++)
+        bind_input(l, &layer->params.at[i]);
+    low_block(l, &layer->body);
+    write_states(l);
+    clear_notes(l);
+    l->frame = NULL;
+    l->env = NULL;
+    l->graph = NULL;
+}
+
+static void
+need_output(Lower *l, const Decl *model)
+{
+    for (int i = 0; i < l->module->tensors.n; i++)
+        if (l->module->tensors.at[i]->kind == TENSOR_output)
+            return;
+    low_error(l, model->name.at, "the model `%s` has no output",
+              model->name.text);
+}
+
+static void
+fill_head(Lower *l, bool trains)
+{
+    Module *m = l->module;
+    module_set_option(m, "mode", trains ? "train" : "infer");
+    for (int i = 0; i < l->main->names.n; i++) {
+        const char *name = l->main->names.at[i];
+        const Decl *d = map_get(&l->main->decls, name);
+        const Val *v = low_constant(l, l->main, name);
+        if (d->kind == DECL_DIM && v && v->kind == VAL_INT)
+            vec_push(m->arena, &m->dims, ((Dim){name, v->i}));
+    }
+}
+
+/* False: there are errors. */
+static bool
+build_model(Lower *l, const Decl *model, LowerMode mode)
+{
+    int before = diag_count(l->diag);
+    const char *name = model->name.text;
+    const Decl *block = low_train_decl(l, name);
+    bool trains = mode == LOWER_grads || (mode == LOWER_train && block);
+    l->module = module_new(l->arena, l->diag, name);
+    l->shapes = (Map){0};
+    fill_head(l, trains);
+    build_graph(l, model, "main", trains);
+    if (diag_count(l->diag) == before)
+        need_output(l, model);
+    Train *train = block ? low_train(l, block) : NULL;
+    low_plan(l, name);
+    if (trains)
+        l->module->train = train;
+    if (trains && train && train->validate.n && diag_count(l->diag) == before)
+        build_graph(l, model, "evaluate", false);
+    return diag_count(l->diag) == before;
+}
+
+/* ---- doors ---- */
+
+static Lower *
+start(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
+{
+    Lower *l = ARENA_NEW(a, Lower);
+    l->arena = a;
+    l->interner = in;
+    l->diag = d;
+    l->options = o;
+    int before = diag_count(d);
+    take_settings(l);
+    low_load(l);
+    if (diag_count(d) != before)
+        return NULL;
+    l->unit = l->main;
+    check_settings(l);
+    check_constants(l);
+    return diag_count(d) == before ? l : NULL;
+}
+
+Module *
+lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
+{
+    Lower *l = start(a, in, d, o);
+    const Decl *model = l ? find_model(l, o->model) : NULL;
+    if (!model || !build_model(l, model, o->mode))
+        return NULL;
+    return l->module;
+}
+
+const char *const *
+lower_models(Arena *a, Interner *in, const LowerOptions *o, int *n)
+{
+    VEC(const char *) names = {0};
+    Syntax *s = parse_file(a, in, diag_new(a), o->file, o->text, o->n);
+    for (int i = 0; i < s->decls.n; i++)
+        if (s->decls.at[i]->kind == DECL_MODEL && s->decls.at[i]->name.text)
+            vec_push(a, &names, s->decls.at[i]->name.text);
+    *n = names.n;
+    return names.at;
+}

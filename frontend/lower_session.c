@@ -1,0 +1,19 @@
+#include "frontend/lower_session.h"
+
+bool
+lower_options(Session *s, const char *path, LowerOptions *o)
+{
+    const Options *from = s->options;
+    *o = (LowerOptions){.file = path,
+                        .model = from->model,
+                        .folders = from->include.at,
+                        .n_folders = from->include.n,
+                        .n_dims = from->dims.n};
+    if (from->mode && strcmp(from->mode, "infer") == 0)
+        o->mode = LOWER_infer;
+    Dim *dims = ARENA_ARRAY(s->arena, Dim, from->dims.n + 1);
+    for (int i = 0; i < from->dims.n; i++)
+        dims[i] = (Dim){from->dims.at[i].name, from->dims.at[i].value};
+    o->dims = dims;
+    return session_read(s, path, &o->text, &o->n);
+}

@@ -1,0 +1,12 @@
+/* From the flags of a subcommand to a lowered model. */
+#ifndef EDL_FRONTEND_LOWER_SESSION_H
+#define EDL_FRONTEND_LOWER_SESSION_H
+
+#include "frontend/lower.h"
+#include "frontend/session.h"
+
+/* Reads the file and takes --set, -I, --model and --mode; false after an
+ * error. */
+bool lower_options(Session *s, const char *path, LowerOptions *o);
+
+#endif
