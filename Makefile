@@ -52,6 +52,21 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libedl.a
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(B)/libedl.a $(LDLIBS)
 
+# Fuzz targets, with a library of their own under sanitizers.
+FUZZ      := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
+SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_MAKE  = $(MAKE) --no-print-directory B=$(B)/san CC=clang
+
+fuzz: $(FUZZ)
+
+$(B)/fuzz/%: tests/fuzz/%.c $(B)/san/libedl.a
+	@mkdir -p $(@D)
+	clang $(WARN) $(CPPFLAGS) -O1 -g -fsanitize=fuzzer $(SANITIZE) -o $@ \
+	    $< $(B)/san/libedl.a $(LDLIBS)
+
+$(B)/san/libedl.a: FORCE
+	@+$(FUZZ_MAKE) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)" $@
+
 BUILD_NEEDS := gcc libc6-dev flex bison libjansson-dev
 TEST_NEEDS  := $(BUILD_NEEDS) g++ clang llvm-14-tools libclang-rt-14-dev \
                python3 python3-torch python3-numpy
@@ -61,7 +76,7 @@ test:
 	@tools/need $(TEST_NEEDS)
 	@$(MAKE) --no-print-directory -j2 check
 
-check: all $(UNIT)
+check: all $(UNIT) fuzz
 	tests/run $(TESTS)
 
 # From a fresh clone to a trained model, on text that every Debian has.
@@ -93,6 +108,8 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all test check demo install uninstall clean
+FORCE:
+
+.PHONY: all fuzz FORCE test check demo install uninstall clean
 .SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -21,6 +21,7 @@ for name in ("CC", "CXX", "EDLC_LONG"):
 config.substitutions += [
     ("%edlc", os.path.join(build, "edlc")),
     ("%unit", os.path.join(build, "tests", "unit")),
+    ("%fuzz", os.path.join(build, "fuzz")),
     ("%root", root),
     ("%samples", os.path.join(root, "samples")),
     ("%shared", os.path.join(os.path.dirname(root), "shared")),
@@ -28,3 +29,5 @@ config.substitutions += [
 ]
 if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
     config.available_features.add("shared")
+if os.path.isdir(os.path.join(build, "fuzz")):
+    config.available_features.add("fuzz")
