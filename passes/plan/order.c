@@ -1,0 +1,171 @@
+#include "passes/plan/order.h"
+
+/* Depends on the nodes in deps; all are visited before it is put. */
+typedef struct Item {
+    Node *node;
+    VEC(int) deps;
+    int next; /* dependency to visit */
+    bool entered, put;
+} Item;
+
+typedef struct Access {
+    int readers, writers; /* last link of each list + 1; 0: none */
+} Access;
+
+typedef struct Link {
+    int item, before;
+} Link;
+
+typedef struct Sort {
+    Arena *a;
+    Graph *g;
+    Item *items;
+    int n;
+    VEC(Link) links;
+    Access *access; /* by Tensor.mark - 1 */
+    int n_tensors;
+} Sort;
+
+Tensor *
+order_tensor(const Value *v)
+{
+    const Node *n = v->def;
+    while ((op_info[n->op].flags & OP_VIEW) && n->n_args == 1)
+        n = n->args[0]->def;
+    return n->op == OP_read ? n->tensor : NULL;
+}
+
+bool
+order_changes(const Node *n, int i)
+{
+    if (n->op == OP_adamw)
+        return i == 0 || i == 2 || i == 3;
+    if (n->op == OP_sgd)
+        return i == 0 || (i == 4 && n->n_args - node_flag(n, "go") > 4);
+    return false;
+}
+
+static void
+depend(Sort *s, int item, int on)
+{
+    if (item != on)
+        vec_push(s->a, &s->items[item].deps, on);
+}
+
+static int
+link_to(Sort *s, int item, int before)
+{
+    if (before && s->links.at[before - 1].item == item)
+        return before;
+    vec_push(s->a, &s->links, ((Link){item, before}));
+    return s->links.n;
+}
+
+static Access *
+access_of(Sort *s, Tensor *t)
+{
+    return &s->access[t->mark - 1];
+}
+
+static void
+note_access(Sort *s, Node *n, int item)
+{
+    if (n->body) {
+        graph_each(n->body, inner)
+            note_access(s, inner, item);
+        return;
+    }
+    for (int i = 0; i < n->n_args; i++) {
+        Tensor *t = order_tensor(n->args[i]);
+        if (!t)
+            continue;
+        Access *x = access_of(s, t);
+        if (order_changes(n, i))
+            x->writers = link_to(s, item, x->writers);
+        else
+            x->readers = link_to(s, item, x->readers);
+    }
+    if ((op_info[n->op].flags & OP_PINNED) && n->tensor) {
+        Access *x = access_of(s, n->tensor);
+        x->writers = link_to(s, item, x->writers);
+    }
+}
+
+/* Writers of a tensor come after its readers, and in the order they have. */
+static void
+depend_on_storage(Sort *s)
+{
+    for (int t = 0; t < s->n_tensors; t++) {
+        Access *x = &s->access[t];
+        for (int w = x->writers; w; w = s->links.at[w - 1].before) {
+            int item = s->links.at[w - 1].item;
+            int older = s->links.at[w - 1].before;
+            if (older) {
+                depend(s, item, s->links.at[older - 1].item);
+                continue;
+            }
+            for (int r = x->readers; r; r = s->links.at[r - 1].before)
+                depend(s, item, s->links.at[r - 1].item);
+        }
+    }
+}
+
+static void
+build(Sort *s)
+{
+    Module *m = s->g->module;
+    for (int i = 0; i < m->tensors.n; i++)
+        m->tensors.at[i]->mark = i + 1;
+    s->n_tensors = m->tensors.n;
+    s->access = ARENA_ARRAY(s->a, Access, m->tensors.n + 1);
+    graph_number(s->g);
+    graph_each(s->g, n)
+        s->n++;
+    s->items = ARENA_ARRAY(s->a, Item, s->n + 1);
+    graph_each(s->g, n) {
+        s->items[n->order].node = n;
+        for (int i = 0; i < n->n_args; i++)
+            depend(s, n->order, value_node(n->args[i])->order);
+        note_access(s, n, n->order);
+    }
+    depend_on_storage(s);
+}
+
+/* Puts item and, before it, all that it needs. */
+static void
+put(Sort *s, int item, int *stack)
+{
+    int top = 0;
+    stack[top++] = item;
+    s->items[item].entered = true;
+    while (top > 0) {
+        Item *x = &s->items[stack[top - 1]];
+        if (x->next < x->deps.n) {
+            int d = x->deps.at[x->next++];
+            Item *y = &s->items[d];
+            if (y->put)
+                continue;
+            if (y->entered)
+                bug("%s: nodes of a circle cannot be ordered", s->g->name);
+            y->entered = true;
+            stack[top++] = d;
+            continue;
+        }
+        x->put = true;
+        node_move_before(x->node, s->g, NULL);
+        top--;
+    }
+}
+
+void
+order_sort(Graph *g)
+{
+    Sort s = {.a = arena_new(), .g = g};
+    build(&s);
+    int *stack = ARENA_ARRAY(s.a, int, s.n + 1);
+    for (int i = 0; i < s.n; i++)
+        if (!s.items[i].put)
+            put(&s, i, stack);
+    graph_number(g);
+    arena_free(s.a);
+}
