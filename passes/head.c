@@ -1,9 +1,355 @@
+/* Groups a model's head with its loss, so that logits exist for one chunk of
+ * rows at a time:
+ *
+ *     logits = matmul x, w                    x2, targets2 = reshape
+ *     loss, lse, valid =                      loss, lse, valid, dx2 = fused
+ *         cross_entropy logits, targets  =>       (kind = head, chunk = 64) {
+ *     dlogits = cross_entropy_grad ...            matmul, cross_entropy,
+ *     dx = matmul dlogits, w                      cross_entropy_grad,
+ *     dw = matmul x, dlogits                      matmul, matmul,
+ *     accumulate w.grad = dw                      accumulate }
+ *                                             dx = reshape dx2
+ *
+ * In training that needs a constant dloss: then the gradients follow from the
+ * forward pass alone, and are made in it. A tied weight's other gradient is
+ * accumulated by itself, later. */
 #include "passes/pass.h"
+#include "passes/plan/order.h"
 
-/* Every part of this pass is optional: without it a module runs as well. */
+enum { CHUNK_BYTES = 8 << 20, ROWS = 64 };
+
+typedef struct Head {
+    Module *m;
+    Graph *g;
+    Node *logits, *loss, *dlogits, *dx, *dw;
+    Node *add;        /* of dw and the other gradient of a tied weight */
+    Node *accumulate; /* of dw, or of add */
+    Value *x, *w;
+    int64_t rows, inner, classes;
+    bool tb;
+} Head;
+
+typedef struct Users {
+    VEC(Node *) at;
+} Users;
+
+/* ---- who reads what (Value.note) ---- */
+
+static void
+find_users(Arena *a, Graph *g)
+{
+    graph_each(g, n)
+        for (int i = 0; i < n->n_results; i++)
+            n->results[i]->note = ARENA_NEW(a, Users);
+    graph_each(g, n)
+        for (int i = 0; i < n->n_args; i++) {
+            Users *u = n->args[i]->note;
+            vec_push(a, &u->at, n);
+        }
+}
+
+static void
+forget_users(Graph *g)
+{
+    graph_each(g, n)
+        for (int i = 0; i < n->n_results; i++)
+            n->results[i]->note = NULL;
+}
+
+static const Users *
+users(const Value *v)
+{
+    return v->note;
+}
+
+static Node *
+only_user(const Value *v)
+{
+    return users(v)->at.n == 1 ? users(v)->at.at[0] : NULL;
+}
+
+/* ---- matching ---- */
+
+/* v, or what it is a reshape of. */
+static Value *
+unshaped(Value *v)
+{
+    while (v->def->op == OP_reshape)
+        v = v->def->args[0];
+    return v;
+}
+
+static bool
+match_forward(Head *h, Node *loss)
+{
+    Value *v = loss->args[0];
+    if (strcmp(node_word(loss, "reduction", ""), "none") == 0 ||
+        v->def->op != OP_matmul || v->type.dtype != DT_f32)
+        return false;
+    Node *n = v->def;
+    h->x = n->args[0];
+    h->w = n->args[1];
+    h->tb = node_flag(n, "tb");
+    if (node_flag(n, "ta") || h->w->type.rank != 2)
+        return false;
+    h->logits = n;
+    h->loss = loss;
+    h->classes = v->type.dim[v->type.rank - 1];
+    h->rows = type_elements(&v->type) / h->classes;
+    h->inner = h->x->type.dim[h->x->type.rank - 1];
+    return h->w->def->op == OP_read;
+}
+
+/* lse and valid are read by the gradient alone; the loss by anything. */
+static bool
+match_readers(Head *h)
+{
+    const Users *u = users(h->logits->results[0]);
+    for (int i = 0; i < u->at.n; i++) {
+        Node *n = u->at.at[i];
+        if (n == h->loss)
+            continue;
+        if (n->op != OP_cross_entropy_grad || h->dlogits ||
+            n->args[1] != h->logits->results[0] ||
+            n->args[2] != h->loss->args[1])
+            return false;
+        h->dlogits = n;
+    }
+    for (int r = 1; r < 3; r++) {
+        u = users(h->loss->results[r]);
+        for (int i = 0; i < u->at.n; i++)
+            if (r == 1 && u->at.at[i] != h->dlogits)
+                return false;
+    }
+    return true;
+}
+
+static bool
+is_dx(const Head *h, const Node *n, const Value *d)
+{
+    return n->args[0] == d && n->args[1] == h->w && !node_flag(n, "ta") &&
+           node_flag(n, "tb") != h->tb;
+}
+
+/* x' @ dlogits, or dlogits' @ x for a weight that is read transposed. */
+static bool
+is_dw(const Head *h, const Node *n, const Value *d)
+{
+    int at = h->tb ? 0 : 1;
+    return n->args[at] == d && unshaped(n->args[1 - at]) == unshaped(h->x) &&
+           n->results[0]->type.rank == 2 && node_flag(n, "ta") &&
+           !node_flag(n, "tb") &&
+           type_equal(&n->results[0]->type, &h->w->type);
+}
+
+static bool
+match_products(Head *h, const Value *d)
+{
+    const Users *u = users(d);
+    for (int i = 0; i < u->at.n; i++) {
+        Node *n = u->at.at[i];
+        if (n->op == OP_reshape) {
+            if (!match_products(h, n->results[0]))
+                return false;
+        } else if (n->op != OP_matmul) {
+            return false;
+        } else if (!h->dx && is_dx(h, n, d)) {
+            h->dx = n;
+        } else if (!h->dw && is_dw(h, n, d)) {
+            h->dw = n;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* dw goes straight into its tensor, or is one of two terms of the sum. */
+static bool
+match_accumulate(Head *h)
+{
+    if (!h->dw)
+        return true;
+    Node *n = only_user(h->dw->results[0]);
+    if (n && n->op == OP_add && type_equal(&n->args[0]->type,
+                                           &n->args[1]->type)) {
+        h->add = n;
+        n = only_user(n->results[0]);
+    }
+    h->accumulate = n;
+    return n && n->op == OP_accumulate && !node_flag(n, "more");
+}
+
+static bool
+match(Head *h, Node *loss)
+{
+    if (!match_forward(h, loss) || !match_readers(h))
+        return false;
+    if (!h->dlogits)
+        return true;
+    return h->dlogits->args[0]->def->op == OP_const &&
+           h->dlogits->args[0]->type.rank == 0 &&
+           match_products(h, h->dlogits->results[0]) && match_accumulate(h);
+}
+
+/* ---- rewriting ---- */
+
+static Value *
+reshape(Head *h, Value *v, int rank, const int64_t *dims, const char *name)
+{
+    Attr a = attr_ints("shape", dims, rank);
+    if (v->type.rank == rank)
+        return v;
+    return graph_add(h->g, OP_reshape, name, &v, 1, &a, 1)->results[0];
+}
+
+/* `to` is read, and named, instead of `from`. */
+static void
+take_over(Graph *g, Value *from, Value *to)
+{
+    const char *name = from->name;
+    value_rename(from, graph_derive(g, name, "whole"));
+    value_rename(to, name);
+    value_replace(from, to);
+}
+
+static Node *
+copy_of(Head *h, Node *n, Value *a, Value *b)
+{
+    Value *args[] = {a, b};
+    return graph_add(h->g, n->op, n->results[0]->name, args, 2, n->attrs,
+                     n->n_attrs);
+}
+
+typedef struct Parts {
+    Node *nodes[6];
+    int n;
+} Parts;
+
+static Node *
+part(Parts *p, Node *n)
+{
+    p->nodes[p->n++] = n;
+    return n;
+}
+
+static void
+make_forward(Head *h, Parts *p, Value *x, Value *targets)
+{
+    Node *logits = part(p, copy_of(h, h->logits, x, h->w));
+    Node *loss = part(p, copy_of(h, h->loss, logits->results[0], targets));
+    take_over(h->g, h->logits->results[0], logits->results[0]);
+    for (int i = 0; i < h->loss->n_results; i++)
+        take_over(h->g, h->loss->results[i], loss->results[i]);
+}
+
+static void
+make_dx(Head *h, Parts *p, Value *d)
+{
+    Value *whole = h->dx->results[0];
+    const char *name = whole->name;
+    Value *rows = part(p, copy_of(h, h->dx, d, h->w))->results[0];
+    if (whole->type.rank == 2) {
+        take_over(h->g, whole, rows);
+        return;
+    }
+    value_rename(rows, graph_derive(h->g, name, "rows"));
+    take_over(h->g, whole,
+              reshape(h, rows, whole->type.rank, whole->type.dim, name));
+}
+
+static void
+make_dw(Head *h, Parts *p, Value *x, Value *d)
+{
+    Node *dw = part(p, copy_of(h, h->dw, h->tb ? d : x, h->tb ? x : d));
+    Node *sum = graph_write(h->g, OP_accumulate, h->accumulate->tensor,
+                            dw->results[0]);
+    part(p, sum);
+    if (!h->add) {
+        node_remove(h->accumulate);
+        return;
+    }
+    Value **terms = h->add->args;
+    node_set_arg(h->accumulate, 0, terms[terms[0] == h->dw->results[0]]);
+    node_set_attr(h->accumulate, attr_bool("more", true));
+}
+
+static void
+make_backward(Head *h, Parts *p, Value *x, Value *targets)
+{
+    Node *loss = p->nodes[1];
+    Value *old = h->dlogits->args[0];
+    double value = node_float(old->def, "value", 1);
+    Value *dloss = graph_const(h->g, old->name, &old->type, value);
+    Value *args[] = {dloss, p->nodes[0]->results[0], targets,
+                     loss->results[1], loss->results[2]};
+    const char *name = h->dlogits->results[0]->name;
+    Value *d = part(p, graph_add(h->g, OP_cross_entropy_grad, name, args, 5,
+                                 h->dlogits->attrs, h->dlogits->n_attrs))
+                   ->results[0];
+    take_over(h->g, h->dlogits->results[0], d);
+    if (h->dx)
+        make_dx(h, p, d);
+    if (h->dw)
+        make_dw(h, p, x, d);
+}
+
+static int64_t
+chunk_rows(const Head *h)
+{
+    int64_t rows = CHUNK_BYTES / (4 * h->classes) / ROWS * ROWS;
+    rows = rows < ROWS ? ROWS : rows;
+    return rows < h->rows ? rows : h->rows;
+}
+
+static void
+rewrite(Head *h)
+{
+    Parts p = {0};
+    Graph *g = h->g;
+    Node *at = h->loss;
+    g->at = at;
+    g->context = (Context){at->phase, at->stage, at->block, at->loc};
+    int64_t two[] = {h->rows, h->inner};
+    Value *x = reshape(h, h->x, 2, two,
+                       graph_derive(g, h->x->name, "rows"));
+    Value *t = h->loss->args[1];
+    t = reshape(h, t, 1, two, graph_derive(g, t->name, "rows"));
+    make_forward(h, &p, x, t);
+    if (h->dlogits)
+        make_backward(h, &p, x, t);
+    g->at = NULL;
+    pass_dce(h->m); /* what was rewritten is not read any more */
+    graph_count_uses(g);
+    Node *fused = graph_fuse(g, p.nodes, p.n, "head");
+    node_set_attr(fused, attr_int("chunk", chunk_rows(h)));
+    order_sort(g);
+}
+
+static bool
+find_head(Module *m, Graph *g)
+{
+    graph_each(g, n) {
+        Head h = {.m = m, .g = g};
+        if (n->op != OP_cross_entropy || !match(&h, n))
+            continue;
+        rewrite(&h);
+        return true;
+    }
+    return false;
+}
+
 bool
 pass_head(Module *m)
 {
-    (void)m;
+    pass_dce(m);
+    for (int i = 0; i < m->graphs.n; i++) {
+        Graph *g = m->graphs.at[i];
+        Arena *a = arena_new();
+        find_users(a, g);
+        find_head(m, g);
+        forget_users(g);
+        arena_free(a);
+    }
     return true;
 }

@@ -4,6 +4,7 @@
  * made again (constants, views of what is there), or a stash tensor: written
  * in forward, read in backward. */
 #include "passes/pass.h"
+#include "passes/plan/order.h"
 
 typedef struct Split {
     Module *m;
@@ -375,5 +376,7 @@ pass_phases(Module *m)
         add_single(m, "infer");
     }
     add_single(m, "evaluate");
+    for (int i = 0; i < m->graphs.n; i++)
+        order_sort(m->graphs.at[i]);
     return diag_count(m->diag) == errors;
 }

@@ -8,8 +8,10 @@ typedef struct Item {
     bool entered, put;
 } Item;
 
+/* Last link of each list + 1; 0: none. A gradient is read after it has been
+ * accumulated (late), any other tensor before it changes. */
 typedef struct Access {
-    int readers, writers; /* last link of each list + 1; 0: none */
+    int readers, writers, late;
 } Access;
 
 typedef struct Link {
@@ -75,9 +77,12 @@ note_access(Sort *s, Node *n, int item)
             note_access(s, inner, item);
         return;
     }
+    if (n->op == OP_read && n->tensor->kind == TENSOR_grad)
+        access_of(s, n->tensor)->late =
+            link_to(s, item, access_of(s, n->tensor)->late);
     for (int i = 0; i < n->n_args; i++) {
         Tensor *t = order_tensor(n->args[i]);
-        if (!t)
+        if (!t || t->kind == TENSOR_grad)
             continue;
         Access *x = access_of(s, t);
         if (order_changes(n, i))
@@ -91,6 +96,17 @@ note_access(Sort *s, Node *n, int item)
     }
 }
 
+/* Readers of a later phase see the old value by other means (phases.c). */
+static void
+depend_on_readers(Sort *s, int writer, int readers)
+{
+    for (int r = readers; r; r = s->links.at[r - 1].before) {
+        int item = s->links.at[r - 1].item;
+        if (s->items[item].node->phase == s->items[writer].node->phase)
+            depend(s, writer, item);
+    }
+}
+
 /* Writers of a tensor come after its readers, and in the order they have. */
 static void
 depend_on_storage(Sort *s)
@@ -100,13 +116,14 @@ depend_on_storage(Sort *s)
         for (int w = x->writers; w; w = s->links.at[w - 1].before) {
             int item = s->links.at[w - 1].item;
             int older = s->links.at[w - 1].before;
-            if (older) {
+            if (older)
                 depend(s, item, s->links.at[older - 1].item);
-                continue;
-            }
-            for (int r = x->readers; r; r = s->links.at[r - 1].before)
-                depend(s, item, s->links.at[r - 1].item);
+            else
+                depend_on_readers(s, item, x->readers);
         }
+        for (int r = x->late; r && x->writers; r = s->links.at[r - 1].before)
+            depend(s, s->links.at[r - 1].item,
+                   s->links.at[x->writers - 1].item);
     }
 }
 
