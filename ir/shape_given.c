@@ -196,7 +196,8 @@ shape_rule_given(Shaper *s)
 }
 
 static const char *const body_kinds[] = {"element", "row",  "reduce",
-                                         "matmul",  "head", "sweep"};
+                                         "matmul",  "head", "table",
+                                         "sweep"};
 
 bool
 shape_rule_body(Shaper *s)

@@ -142,6 +142,22 @@ head(Verifier *v, const Node *fused)
 }
 
 static void
+table(Verifier *v, const Node *fused)
+{
+    int grads = 0, accumulates = 0;
+    graph_each(fused->body, n) {
+        grads += n->op == OP_embedding_grad;
+        accumulates += n->op == OP_accumulate;
+        if (n->op != OP_embedding_grad && n->op != OP_accumulate)
+            wrong(v, n, "table");
+    }
+    verify_at(v, fused);
+    if (grads != 1 || accumulates != 1)
+        verify_fault(v, "a group of kind table is an embedding_grad and its "
+                        "accumulate");
+}
+
+static void
 sweep(Verifier *v, const Node *fused)
 {
     graph_each(fused->body, n)
@@ -156,7 +172,8 @@ verify_group(Verifier *v, Node *fused)
         const char *kind;
         void (*check)(Verifier *v, const Node *fused);
     } kinds[] = {{"element", element}, {"row", row},   {"reduce", reduce},
-                 {"matmul", matmul},   {"head", head}, {"sweep", sweep}};
+                 {"matmul", matmul},   {"head", head}, {"table", table},
+                 {"sweep", sweep}};
     const char *kind = node_word(fused, "kind", "");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].kind, kind) == 0)

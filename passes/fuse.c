@@ -76,10 +76,13 @@ form(Fuse *f, const FuseRule *rule)
     }
 }
 
+/* A product stands first in its group; it depends on no member. */
 static int
 by_order(const void *a, const void *b)
 {
     const Node *const *x = a, *const *y = b;
+    if (((*x)->op == OP_matmul) != ((*y)->op == OP_matmul))
+        return (*x)->op == OP_matmul ? -1 : 1;
     return (*x)->order - (*y)->order;
 }
 

@@ -81,20 +81,13 @@ fuse_join(Fuse *f, Group *g, Node *n)
         g->last = n->order;
 }
 
-static bool
-same_block(const Node *a, const Node *b)
-{
-    return a->block == b->block ||
-           (a->block && b->block && strcmp(a->block, b->block) == 0);
-}
-
 bool
 fuse_is_near(const Fuse *f, const Group *g, const Node *n)
 {
     (void)f;
     const Node *own = g->members.at[0];
     return !n->mark && n->phase == own->phase && n->stage == own->stage &&
-           same_block(n, own) && n->order > g->last - FUSE_REACH &&
+           n->order > g->last - FUSE_REACH &&
            n->order < g->first + FUSE_REACH;
 }
 

@@ -39,7 +39,7 @@ Group *fuse_group_of(const Fuse *f, const Node *n);
 
 Group *fuse_start(Fuse *f, const char *kind, Node *n, const Type *shape);
 void fuse_join(Fuse *f, Group *g, Node *n);
-/* Free, of the group's phase, stage and block, and near. */
+/* Free, of the group's phase and stage, and near. */
 bool fuse_is_near(const Fuse *f, const Group *g, const Node *n);
 /* n can be of g's kernel without one of them waiting for the other through a
  * third; searches a bounded part of the graph, and answers false beyond. */

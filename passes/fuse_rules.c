@@ -42,26 +42,6 @@ ends_group(const Fuse *f, const Group *g, const Node *c)
            fuse_group_of(f, value_node(c->args[0])) == g;
 }
 
-/* ---- matmul ---- */
-
-static bool
-matmul_seeds(const Node *n, Type *shape)
-{
-    if (n->op != OP_matmul)
-        return false;
-    *shape = n->results[0]->type;
-    return true;
-}
-
-/* A body node is never read transposed, so all members address one element. */
-static bool
-matmul_takes_user(const Fuse *f, const Group *g, const Node *c)
-{
-    return is_element(c, &g->shape) || ends_group(f, g, c);
-}
-
-/* ---- row ---- */
-
 static bool
 is_last(const Node *n, int rank)
 {
@@ -75,6 +55,48 @@ is_row_op(const Node *n)
     return (op_info[n->op].flags & OP_ROW) &&
            is_last(n, n->args[0]->type.rank);
 }
+
+/* ---- matmul ---- */
+
+static bool
+matmul_seeds(const Node *n, Type *shape)
+{
+    if (n->op != OP_matmul)
+        return false;
+    *shape = n->results[0]->type;
+    return true;
+}
+
+/* Not what the product itself reads. */
+static bool
+matmul_takes_operand(const Fuse *f, const Group *g, const Node *d)
+{
+    const Users *u = fuse_users(d->results[0]);
+    for (int i = 0; i < u->at.n; i++)
+        if (u->at.at[i]->op == OP_matmul)
+            return false;
+    return private_element(f, g, d);
+}
+
+/* What only sums or norms read is better made by them. */
+static bool
+only_for_others(const Node *c)
+{
+    const Users *u = fuse_users(c->results[0]);
+    for (int i = 0; i < u->at.n; i++)
+        if (u->at.at[i]->op != OP_reduce_sum && !is_row_op(u->at.at[i]))
+            return false;
+    return u->at.n > 0;
+}
+
+static bool
+matmul_takes_user(const Fuse *f, const Group *g, const Node *c)
+{
+    return (is_element(c, &g->shape) && !only_for_others(c)) ||
+           ends_group(f, g, c);
+}
+
+/* ---- row ---- */
 
 static bool
 row_seeds(const Node *n, Type *shape)
@@ -266,7 +288,8 @@ sweep_siblings(Fuse *f, Group *g)
 }
 
 const FuseRule fuse_rules[] = {
-    {"matmul", matmul_seeds, matmul_takes_user, private_element, NULL, NULL},
+    {"matmul", matmul_seeds, matmul_takes_user, matmul_takes_operand, NULL,
+     NULL},
     {"row", row_seeds, row_takes_user, row_takes_operand, NULL, NULL},
     {"reduce", reduce_seeds, reduce_takes_user, private_element,
      reduce_siblings, reduce_keeps},
