@@ -12,7 +12,7 @@ typedef struct Fn {
     const char *name;
     void (*many)(const float *x, float *y);
     double (*right)(double x);
-    double bound; /* ulp */
+    double bound; /* ulp, with fma in hardware; without it twice as much */
     double floor;
     float lo, hi; /* the domain that the bound holds on */
 } Fn;
@@ -144,7 +144,7 @@ error(double right, float got, double floor)
 }
 
 static int
-measure(const Fn *f, uint32_t stride)
+measure(const Fn *f, uint32_t stride, double factor)
 {
     static float x[LOOP], y[LOOP];
     double worst = 0;
@@ -165,7 +165,7 @@ measure(const Fn *f, uint32_t stride)
             }
         }
     }
-    int bad = worst > f->bound;
+    int bad = worst > f->bound * factor;
     printf("%-16s %7.3f ulp at %.9g%s\n", f->name, worst, at,
            bad ? "  TOO MUCH" : "");
     return bad;
@@ -177,6 +177,6 @@ main(int argc, char **argv)
     uint32_t stride = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 10007;
     int bad = 0;
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
-        bad |= measure(&fns[i], stride);
+        bad |= measure(&fns[i], stride, argc > 2 ? 2 : 1);
     return bad;
 }
