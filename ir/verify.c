@@ -120,9 +120,15 @@ verify_module(Module *m)
     for (int i = 0; i < m->tensors.n; i++)
         verify_tensor(&v, m->tensors.at[i]);
     verify_train(&v);
-    for (int i = 0; i < m->graphs.n; i++)
+    for (int i = 0; i < m->graphs.n; i++) {
+        int before = v.faults;
         verify_graph(&v, m->graphs.at[i]);
+        if (v.faults == before)
+            verify_storage(&v, m->graphs.at[i]);
+    }
     verify_programs(&v);
+    if (v.faults == 0)
+        verify_placement(&v);
     arena_free(v.arena);
     return v.faults == 0;
 }

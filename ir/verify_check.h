@@ -21,6 +21,14 @@ void verify_at(Verifier *v, const Node *n);
 void verify_graph(Verifier *v, Graph *g);
 /* The body of a group is what its kind allows. */
 void verify_group(Verifier *v, Node *fused);
+/* Homes, layouts, storage that is written while it is still read. Needs a
+ * graph without other faults. */
+void verify_storage(Verifier *v, Graph *g);
+/* Regions and offsets; nothing before placement. */
+void verify_placement(Verifier *v);
+bool verify_is_placed(const Module *m);
+/* Clears the marks and notes of all values. */
+void verify_forget(Graph *g);
 void verify_programs(Verifier *v);
 
 #endif

@@ -53,9 +53,62 @@ verify_actions(Verifier *v, Action *const *list, int n, const Action *loop)
             verify_call(v, list[i], loop);
 }
 
+/* ---- states ---- */
+
+/* Every read of a step sees the old value, so only the graph that gives a
+ * state its next value may read it: it runs before all others. */
+static void
+verify_states(Verifier *v, const Graph *g, const Graph **writer)
+{
+    graph_each(g, n) {
+        if (n->op != OP_read || n->tensor->kind != TENSOR_state)
+            continue;
+        const Graph *by = writer[n->tensor->mark];
+        verify_at(v, n);
+        if (by && by != g)
+            verify_fault(v, "%s has its next value from graph %s already",
+                         n->tensor->name, by->name);
+    }
+}
+
+static void
+find_writers(const Graph *g, const Graph **writer)
+{
+    graph_each(g, n)
+        if (n->op == OP_write && n->tensor->kind == TENSOR_state)
+            writer[n->tensor->mark] = g;
+}
+
+static void
+each_called(Verifier *v, Action *const *list, int n, const Graph **writer,
+            bool find)
+{
+    for (int i = 0; i < n; i++) {
+        Action *a = list[i];
+        if (a->kind == ACTION_repeat)
+            each_called(v, a->body.at, a->body.n, writer, find);
+        else if (find)
+            find_writers(a->graph, writer);
+        else
+            verify_states(v, a->graph, writer);
+    }
+}
+
+static void
+verify_fence(Verifier *v, const Program *p)
+{
+    int n = v->m->tensors.n;
+    const Graph **writer = ARENA_ARRAY(v->arena, const Graph *, n + 1);
+    for (int i = 0; i < n; i++)
+        v->m->tensors.at[i]->mark = i;
+    each_called(v, p->actions.at, p->actions.n, writer, true);
+    each_called(v, p->actions.at, p->actions.n, writer, false);
+}
+
 void
 verify_programs(Verifier *v)
 {
+    int before = v->faults;
     for (int i = 0; i < v->m->programs.n; i++) {
         const Program *p = v->m->programs.at[i];
         v->at = p->loc;
@@ -67,5 +120,7 @@ verify_programs(Verifier *v)
                              p->rank);
         }
         verify_actions(v, p->actions.at, p->actions.n, NULL);
+        if (v->faults == before)
+            verify_fence(v, p);
     }
 }

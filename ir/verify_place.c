@@ -1,0 +1,304 @@
+/* The placement table: everything has its place in a region, and what is
+ * alive together lies apart. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ir/layout.h"
+#include "ir/scratch.h"
+#include "ir/storage.h"
+#include "ir/verify_check.h"
+
+enum { ALIGN = 64 };
+
+bool
+verify_is_placed(const Module *m)
+{
+    for (Region r = REGION_state; r < REGION_COUNT; r++)
+        if (m->region_bytes[r])
+            return true;
+    return false;
+}
+
+void
+verify_forget(Graph *g)
+{
+    graph_each(g, n) {
+        for (int i = 0; i < n->n_results; i++) {
+            n->results[i]->mark = 0;
+            n->results[i]->note = NULL;
+        }
+        if (n->body)
+            verify_forget(n->body);
+    }
+}
+
+/* ---- one place ---- */
+
+static void
+verify_spot(Verifier *v, int64_t place, int64_t bytes, int64_t need,
+            int64_t limit)
+{
+    if (place < 0 || place % ALIGN)
+        verify_fault(v, "the place %" PRId64 " is no multiple of %d", place,
+                     ALIGN);
+    else if (need < 0 || bytes < need)
+        verify_fault(v, "%" PRId64 " bytes are placed, %" PRId64
+                        " are needed", bytes, need);
+    else if (place > limit || bytes > limit - place)
+        verify_fault(v, "the place ends at %" PRIu64 ", the region at %"
+                        PRId64, (uint64_t)place + (uint64_t)bytes, limit);
+}
+
+/* ---- tensors ---- */
+
+static Region
+region_of(const Tensor *t)
+{
+    if (t->space != SPACE_device)
+        return t->space == SPACE_host ? REGION_host : REGION_disk;
+    switch (t->kind) {
+    case TENSOR_param:
+    case TENSOR_frozen:
+    case TENSOR_state:
+    case TENSOR_opt:
+    case TENSOR_counter:
+        return REGION_state;
+    case TENSOR_grad:
+        return REGION_grads;
+    case TENSOR_stash:
+        return REGION_stash;
+    case TENSOR_input:
+    case TENSOR_output:
+        return REGION_io;
+    case TENSOR_KIND_COUNT:
+        break;
+    }
+    return REGION_none;
+}
+
+/* An input holds the microbatches of a step one after the other. */
+static int64_t
+tensor_bytes(const Module *m, const Tensor *t)
+{
+    int64_t one = layout_bytes(&t->type, &t->layout);
+    int64_t n = t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
+    return one < 0 || one > INT64_MAX / n ? -1 : one * n;
+}
+
+static void
+verify_tensor_place(Verifier *v, const Tensor *t)
+{
+    v->at = t->loc;
+    v->what = t->name;
+    if (t->region != region_of(t)) {
+        verify_fault(v, "expected in the region %s, found in %s",
+                     region_name[region_of(t)], region_name[t->region]);
+        return;
+    }
+    int64_t limit = v->m->region_bytes[t->region];
+    if (t->region == REGION_stash)
+        limit /= v->m->slots;
+    verify_spot(v, t->place, t->bytes, tensor_bytes(v->m, t), limit);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+    const Tensor *x = *(Tensor *const *)a, *y = *(Tensor *const *)b;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void
+verify_tensors_apart(Verifier *v)
+{
+    int n = v->m->tensors.n;
+    Tensor **t = ARENA_ARRAY(v->arena, Tensor *, n + 1);
+    if (n)
+        memcpy(t, v->m->tensors.at, sizeof *t * (size_t)n);
+    qsort(t, (size_t)n, sizeof *t, by_place);
+    for (int i = 1; i < n; i++) {
+        v->at = t[i]->loc;
+        v->what = t[i]->name;
+        if (t[i]->region == t[i - 1]->region &&
+            t[i]->place - t[i - 1]->place < t[i - 1]->bytes)
+            verify_fault(v, "lies over %s", t[i - 1]->name);
+    }
+}
+
+/* ---- the workspace of a graph ---- */
+
+/* Bytes in use by nodes first to last; of a home or of a node's kernel. */
+typedef struct Life {
+    const Value *home;
+    const Node *kernel;
+    int first, last;
+    int64_t place, bytes;
+} Life;
+
+typedef VEC(Life *) Lives;
+
+/* Homes that are touched: results and operands of nodes, except constants
+ * that are printed where they are read. Value.note: its Life. */
+static void
+touch(Verifier *v, Lives *lives, Value *x, int now)
+{
+    Value *h = x->home;
+    bool printed = h->def->op == OP_const && !h->mark;
+    if (h->tensor || printed)
+        return;
+    Life *l = h->note;
+    if (!l) {
+        h->note = l = ARENA_NEW(v->arena, Life);
+        *l = (Life){h, NULL, now, now, h->place, h->bytes};
+        vec_push(v->arena, lives, l);
+    }
+    l->last = now;
+}
+
+static void
+touch_scratch(Verifier *v, Lives *lives, const Node *n)
+{
+    int64_t bytes = node_scratch(n);
+    if (!bytes)
+        return;
+    Life *l = ARENA_NEW(v->arena, Life);
+    *l = (Life){NULL, n, n->order, n->order, n->scratch, bytes};
+    vec_push(v->arena, lives, l);
+}
+
+static Lives
+find_lives(Verifier *v, Graph *g)
+{
+    Lives lives = {0};
+    graph_number(g);
+    verify_forget(g);
+    storage_mark_constants(g);
+    graph_each(g, n) {
+        for (int i = 0; i < n->n_args; i++)
+            touch(v, &lives, n->args[i], n->order);
+        for (int i = 0; i < n->n_results; i++)
+            touch(v, &lives, n->results[i], n->order);
+        touch_scratch(v, &lives, n);
+    }
+    return lives;
+}
+
+static const char *
+life_name(Verifier *v, const Life *l)
+{
+    verify_at(v, l->kernel ? l->kernel : l->home->def);
+    if (l->home)
+        v->what = l->home->name;
+    return v->what;
+}
+
+static void
+verify_life_place(Verifier *v, const Graph *g, const Life *l)
+{
+    life_name(v, l);
+    if (l->kernel) {
+        verify_spot(v, l->place, l->bytes, l->bytes, g->workspace);
+        return;
+    }
+    Region want = l->home->space == SPACE_host   ? REGION_host
+                  : l->home->space == SPACE_disk ? REGION_disk
+                                                 : REGION_workspace;
+    if (l->home->region != want) {
+        verify_fault(v, "expected in the region %s, found in %s",
+                     region_name[want], region_name[l->home->region]);
+        return;
+    }
+    verify_spot(v, l->place, l->bytes,
+                layout_bytes(&l->home->type, &l->home->layout),
+                want == REGION_workspace ? g->workspace
+                                         : v->m->region_bytes[want]);
+}
+
+static int
+by_first(const void *a, const void *b)
+{
+    const Life *x = *(Life *const *)a, *y = *(Life *const *)b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static Region
+life_region(const Life *l)
+{
+    return l->kernel ? REGION_workspace : l->home->region;
+}
+
+/* The live ones, kept small: the dead go when the next one comes. */
+static void
+verify_lives_apart(Verifier *v, Lives lives)
+{
+    Lives live = {0};
+    if (lives.n)
+        qsort(lives.at, (size_t)lives.n, sizeof *lives.at, by_first);
+    for (int i = 0; i < lives.n; i++) {
+        Life *x = lives.at[i];
+        int n = 0;
+        for (int k = 0; k < live.n; k++) {
+            Life *y = live.at[k];
+            if (y->last < x->first)
+                continue;
+            live.at[n++] = y;
+            if (life_region(x) != life_region(y) ||
+                x->place >= y->place + y->bytes ||
+                y->place >= x->place + x->bytes)
+                continue;
+            const char *other = life_name(v, y);
+            life_name(v, x);
+            verify_fault(v, "lies over %s, which is alive", other);
+        }
+        live.n = n;
+        vec_push(v->arena, &live, x);
+    }
+}
+
+static void
+verify_no_scratch(Verifier *v, const Node *n)
+{
+    verify_at(v, n);
+    if (n->scratch >= 0 && !node_scratch(n))
+        verify_fault(v, "%s needs no scratch", op_info[n->op].name);
+}
+
+static void
+verify_workspace(Verifier *v, Graph *g)
+{
+    int before = v->faults;
+    Lives lives = find_lives(v, g);
+    for (int i = 0; i < lives.n; i++)
+        verify_life_place(v, g, lives.at[i]);
+    graph_each(g, n)
+        verify_no_scratch(v, n);
+    if (v->faults == before)
+        verify_lives_apart(v, lives);
+    verify_forget(g);
+    v->at = (Span){0};
+    v->what = g->name;
+    if (g->workspace > v->m->region_bytes[REGION_workspace])
+        verify_fault(v, "its workspace is larger than the region");
+    if (g->stash > v->m->region_bytes[REGION_stash] / v->m->slots)
+        verify_fault(v, "its stash is larger than a slot of the region");
+}
+
+void
+verify_placement(Verifier *v)
+{
+    int before = v->faults;
+    if (!verify_is_placed(v->m))
+        return;
+    for (int i = 0; i < v->m->tensors.n; i++)
+        verify_tensor_place(v, v->m->tensors.at[i]);
+    if (v->faults == before)
+        verify_tensors_apart(v);
+    for (int i = 0; i < v->m->graphs.n; i++)
+        verify_workspace(v, v->m->graphs.at[i]);
+}

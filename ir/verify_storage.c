@@ -1,0 +1,299 @@
+/* Homes and layouts, and that nothing is written while it is still read.
+ *
+ * The walk keeps, for each storage (a home or a tensor), the values in it
+ * that are read later. Whatever is written must miss all of them, but for
+ * those that the node itself reads in place. */
+#include "ir/layout.h"
+#include "ir/verify_check.h"
+
+typedef struct Storage {
+    VEC(Value *) live;
+} Storage;
+
+typedef struct Walk {
+    Verifier *v;
+    Graph *g;
+    Storage *tensors; /* by Tensor.mark */
+    bool placed;
+} Walk;
+
+/* ---- homes ---- */
+
+static bool
+home_is_sound(Walk *w, const Value *x)
+{
+    const Value *h = x->home;
+    if (!h || map_get(&w->g->values, h->name) != h) {
+        verify_fault(w->v, "the home of %s is no value of the graph",
+                     x->name);
+        return false;
+    }
+    if (h->home != h) {
+        verify_fault(w->v, "%s lies in %s, which lies in another", x->name,
+                     h->name);
+        return false;
+    }
+    if (x->tensor && (h != x || module_tensor(w->v->m, x->tensor->name) !=
+                                    x->tensor)) {
+        verify_fault(w->v, "%s is no tensor for %s to lie in",
+                     x->tensor->name, x->name);
+        return false;
+    }
+    if (x->def->op == OP_read && h == x && !x->tensor) {
+        verify_fault(w->v, "a read lies in its tensor");
+        return false;
+    }
+    return true;
+}
+
+static int64_t
+home_bytes(const Value *h)
+{
+    if (h->tensor)
+        return layout_bytes(&h->tensor->type, &h->tensor->layout);
+    return layout_bytes(&h->type, &h->layout);
+}
+
+static bool
+layout_is_sound(Walk *w, const Value *x)
+{
+    const Layout *l = &x->layout;
+    int64_t first, last, bytes = home_bytes(x->home);
+    bool tiled = l->tile[0] || l->tile[1];
+    if (!layout_range(&x->type, l, &first, &last) || l->pad < 0 ||
+        bytes < 0) {
+        verify_fault(w->v, "the layout of %s is out of bounds", x->name);
+        return false;
+    }
+    if (last / 8 >= bytes) {
+        verify_fault(w->v, "%s goes beyond the storage of %s", x->name,
+                     x->home->tensor ? x->home->tensor->name
+                                     : x->home->name);
+        return false;
+    }
+    if (tiled && (l->tile[0] < 1 || l->tile[1] < 1 || x->type.rank < 2)) {
+        verify_fault(w->v, "a tile needs rows and columns");
+        return false;
+    }
+    if (x->home == x && !x->tensor && l->offset != 0) {
+        verify_fault(w->v, "%s begins at the start of its own storage",
+                     x->name);
+        return false;
+    }
+    return true;
+}
+
+static void
+verify_homes(Walk *w, Graph *g)
+{
+    graph_each(g, n) {
+        if (n->body) {
+            verify_homes(w, n->body);
+            continue;
+        }
+        verify_at(w->v, n);
+        for (int i = 0; i < n->n_results; i++)
+            if (home_is_sound(w, n->results[i]))
+                layout_is_sound(w, n->results[i]);
+    }
+}
+
+/* ---- what lies where, and until when ---- */
+
+static Storage *
+storage_of(Walk *w, Value *x)
+{
+    Value *h = x->home;
+    if (h->tensor)
+        return &w->tensors[h->tensor->mark];
+    if (!h->note)
+        h->note = ARENA_NEW(w->v->arena, Storage);
+    return h->note;
+}
+
+/* Value.mark: the last node that reads it, by Node.order; -1: none. */
+static void
+note_uses(Graph *g, int at)
+{
+    graph_each(g, n) {
+        int here = at < 0 ? n->order : at;
+        for (int i = 0; i < n->n_results; i++) {
+            if (!n->body)
+                n->results[i]->mark = -1;
+            n->results[i]->note = NULL;
+        }
+        for (int i = 0; i < n->n_args; i++)
+            n->args[i]->mark = here;
+        if (n->body)
+            note_uses(n->body, here);
+    }
+}
+
+/* ---- views ---- */
+
+/* It shows its operand: nothing is written. */
+static bool
+is_shown(Walk *w, const Node *n, int i)
+{
+    Layout l;
+    Value *x = n->results[i];
+    if (n->op == OP_read)
+        return x->home == x && x->tensor == n->tensor;
+    return n->n_args && storage_of(w, x) == storage_of(w, n->args[0]) &&
+           layout_of_view(n, i, &l) && layout_same(&x->type, &l, &x->layout);
+}
+
+static const Value *
+root(Walk *w, const Value *x)
+{
+    while (x->def->n_args && is_shown(w, x->def, x->result))
+        x = x->def->args[0];
+    return x;
+}
+
+/* A part that lies in the concat's result where it belongs. */
+static bool
+is_part(Walk *w, const Node *n, const Value *u)
+{
+    if (n->op != OP_concat)
+        return false;
+    for (int i = 0; i < n->n_args; i++) {
+        Value *x = n->args[i];
+        Layout l = layout_of_part(n, i);
+        if (storage_of(w, x) == storage_of(w, n->results[0]) &&
+            layout_same(&x->type, &l, &x->layout) && root(w, x) == root(w, u))
+            return true;
+    }
+    return false;
+}
+
+/* ---- writes ---- */
+
+/* Ops that read element i, or row i, of an operand before they write it. */
+static bool
+runs_in_place(const Node *n)
+{
+    return (op_info[n->op].flags & (OP_ELEMENT | OP_ROW)) ||
+           n->op == OP_fused || n->op == OP_cross_entropy_grad ||
+           n->op == OP_all_reduce || n->op == OP_rope;
+}
+
+static bool
+may_replace(const Node *n, const Value *x, const Value *u)
+{
+    Type t = u->type;
+    t.dtype = x->type.dtype;
+    return runs_in_place(n) && type_equal(&t, &x->type) &&
+           dtype_info[u->type.dtype].bits == dtype_info[t.dtype].bits &&
+           layout_same(&x->type, &x->layout, &u->layout);
+}
+
+static void
+drop_dead(Storage *s, int now)
+{
+    int n = 0;
+    for (int i = 0; i < s->live.n; i++)
+        if (s->live.at[i]->mark >= now)
+            s->live.at[n++] = s->live.at[i];
+    s->live.n = n;
+}
+
+/* n makes x at time `now`. */
+static void
+verify_made(Walk *w, const Node *n, Value *x, int now)
+{
+    Storage *s = storage_of(w, x);
+    drop_dead(s, now);
+    for (int i = 0; i < s->live.n; i++) {
+        const Value *u = s->live.at[i];
+        if (u == x || layout_disjoint(&x->type, &x->layout, &u->type,
+                                      &u->layout))
+            continue;
+        if (is_part(w, n, u))
+            continue;
+        if (u->mark > now)
+            verify_fault(w->v, "overwrites %s, which is read later",
+                         u->name);
+        else if (!may_replace(n, x, u))
+            verify_fault(w->v, "overwrites %s while it reads it", u->name);
+    }
+}
+
+/* n changes all of a tensor's storage. */
+static void
+verify_changed(Walk *w, const Node *n, const Tensor *t, int now)
+{
+    Storage *s = &w->tensors[t->mark];
+    drop_dead(s, now + 1);
+    for (int i = 0; i < s->live.n; i++)
+        verify_fault(w->v, "%s %s overwrites %s, which is read later",
+                     op_info[n->op].name, t->name, s->live.at[i]->name);
+}
+
+static void
+verify_stored(Walk *w, const Node *n, int now)
+{
+    if (!w->placed) /* until there is an order that stays */
+        return;
+    if (n->op == OP_write || n->op == OP_accumulate) {
+        const Value *h = n->args[0]->home;
+        if (h->tensor != n->tensor)
+            verify_changed(w, n, n->tensor, now);
+    } else if (n->op == OP_count) {
+        verify_changed(w, n, n->tensor, now);
+    } else if (n->op == OP_adamw) {
+        for (int i = 0; i < 4; i++)
+            if (i != 1)
+                verify_changed(w, n, n->args[i]->def->tensor, now);
+    } else if (n->op == OP_sgd) {
+        verify_changed(w, n, n->args[0]->def->tensor, now);
+        if (node_float(n, "momentum", 0) != 0)
+            verify_changed(w, n, n->args[4]->def->tensor, now);
+    }
+}
+
+static void
+verify_results(Walk *w, const Node *n)
+{
+    for (int i = 0; i < n->n_results; i++) {
+        Value *x = n->results[i];
+        bool shown = !n->body && is_shown(w, n, i);
+        if (x->home->tensor && !w->placed)
+            continue;
+        if (!shown && layout_repeats(&x->type, &x->layout))
+            verify_fault(w->v, "%s has two elements at one place", x->name);
+        if (!shown)
+            verify_made(w, n, x, n->order);
+        if (x->mark > n->order)
+            vec_push(w->v->arena, &storage_of(w, x)->live, x);
+    }
+}
+
+static void
+verify_writes(Walk *w)
+{
+    graph_each(w->g, n) {
+        verify_at(w->v, n);
+        verify_results(w, n);
+        verify_stored(w, n, n->order);
+        for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next)
+            verify_stored(w, b, n->order);
+    }
+}
+
+void
+verify_storage(Verifier *v, Graph *g)
+{
+    Walk w = {.v = v, .g = g, .placed = verify_is_placed(v->m)};
+    int before = v->faults;
+    w.tensors = ARENA_ARRAY(v->arena, Storage, v->m->tensors.n + 1);
+    for (int i = 0; i < v->m->tensors.n; i++)
+        v->m->tensors.at[i]->mark = i;
+    verify_homes(&w, g);
+    if (v->faults != before)
+        return;
+    graph_number(g);
+    note_uses(g, -1);
+    verify_writes(&w);
+    verify_forget(g);
+}
