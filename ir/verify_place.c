@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ir/layout.h"
+#include "ir/extent.h"
 #include "ir/scratch.h"
 #include "ir/storage.h"
 #include "ir/verify_check.h"
@@ -80,7 +80,7 @@ region_of(const Tensor *t)
 static int64_t
 tensor_bytes(const Module *m, const Tensor *t)
 {
-    int64_t one = layout_bytes(&t->type, &t->layout);
+    int64_t one = extent_bytes(&t->type, &t->layout);
     int64_t n = t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
     return one < 0 || one > INT64_MAX / n ? -1 : one * n;
 }
@@ -213,7 +213,7 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
         return;
     }
     verify_spot(v, l->place, l->bytes,
-                layout_bytes(&l->home->type, &l->home->layout),
+                extent_bytes(&l->home->type, &l->home->layout),
                 want == REGION_workspace ? g->workspace
                                          : v->m->region_bytes[want]);
 }

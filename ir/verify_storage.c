@@ -3,7 +3,7 @@
  * The walk keeps, for each storage (a home or a tensor), the values in it
  * that are read later. Whatever is written must miss all of them, but for
  * those that the node itself reads in place. */
-#include "ir/layout.h"
+#include "ir/extent.h"
 #include "ir/verify_check.h"
 
 typedef struct Storage {
@@ -50,8 +50,8 @@ static int64_t
 home_bytes(const Value *h)
 {
     if (h->tensor)
-        return layout_bytes(&h->tensor->type, &h->tensor->layout);
-    return layout_bytes(&h->type, &h->layout);
+        return extent_bytes(&h->tensor->type, &h->tensor->layout);
+    return extent_bytes(&h->type, &h->layout);
 }
 
 static bool
@@ -60,7 +60,7 @@ layout_is_sound(Walk *w, const Value *x)
     const Layout *l = &x->layout;
     int64_t first, last, bytes = home_bytes(x->home);
     bool tiled = l->tile[0] || l->tile[1];
-    if (!layout_range(&x->type, l, &first, &last) || l->pad < 0 ||
+    if (!extent_range(&x->type, l, &first, &last) || l->pad < 0 ||
         bytes < 0) {
         verify_fault(w->v, "the layout of %s is out of bounds", x->name);
         return false;
@@ -140,7 +140,7 @@ is_shown(Walk *w, const Node *n, int i)
     if (n->op == OP_read)
         return x->home == x && x->tensor == n->tensor;
     return n->n_args && storage_of(w, x) == storage_of(w, n->args[0]) &&
-           layout_of_view(n, i, &l) && layout_same(&x->type, &l, &x->layout);
+           extent_of_view(n, i, &l) && extent_same(&x->type, &l, &x->layout);
 }
 
 static const Value *
@@ -159,9 +159,9 @@ is_part(Walk *w, const Node *n, const Value *u)
         return false;
     for (int i = 0; i < n->n_args; i++) {
         Value *x = n->args[i];
-        Layout l = layout_of_part(n, i);
+        Layout l = extent_of_part(n, i);
         if (storage_of(w, x) == storage_of(w, n->results[0]) &&
-            layout_same(&x->type, &l, &x->layout) && root(w, x) == root(w, u))
+            extent_same(&x->type, &l, &x->layout) && root(w, x) == root(w, u))
             return true;
     }
     return false;
@@ -185,7 +185,7 @@ may_replace(const Node *n, const Value *x, const Value *u)
     t.dtype = x->type.dtype;
     return runs_in_place(n) && type_equal(&t, &x->type) &&
            dtype_info[u->type.dtype].bits == dtype_info[t.dtype].bits &&
-           layout_same(&x->type, &x->layout, &u->layout);
+           extent_same(&x->type, &x->layout, &u->layout);
 }
 
 static void
@@ -206,7 +206,7 @@ verify_made(Walk *w, const Node *n, Value *x, int now)
     drop_dead(s, now);
     for (int i = 0; i < s->live.n; i++) {
         const Value *u = s->live.at[i];
-        if (u == x || layout_disjoint(&x->type, &x->layout, &u->type,
+        if (u == x || extent_disjoint(&x->type, &x->layout, &u->type,
                                       &u->layout))
             continue;
         if (is_part(w, n, u))
@@ -260,7 +260,7 @@ verify_results(Walk *w, const Node *n)
         bool shown = !n->body && is_shown(w, n, i);
         if (x->home->tensor && !w->placed)
             continue;
-        if (!shown && layout_repeats(&x->type, &x->layout))
+        if (!shown && extent_repeats(&x->type, &x->layout))
             verify_fault(w->v, "%s has two elements at one place", x->name);
         if (!shown)
             verify_made(w, n, x, n->order);

@@ -1,4 +1,4 @@
-#include "ir/layout.h"
+#include "ir/extent.h"
 
 /* ---- ranges ---- */
 
@@ -20,7 +20,7 @@ add_product(int64_t *sum, int64_t a, int64_t b)
 }
 
 bool
-layout_range(const Type *t, const Layout *l, int64_t *first, int64_t *last)
+extent_range(const Type *t, const Layout *l, int64_t *first, int64_t *last)
 {
     int64_t bits = dtype_info[t->dtype].bits, lo = 0, hi = bits - 1;
     int64_t offset = 0;
@@ -39,10 +39,10 @@ layout_range(const Type *t, const Layout *l, int64_t *first, int64_t *last)
 }
 
 int64_t
-layout_bytes(const Type *t, const Layout *l)
+extent_bytes(const Type *t, const Layout *l)
 {
     int64_t first, last;
-    if (!layout_range(t, l, &first, &last) || last > INT64_MAX - 8)
+    if (!extent_range(t, l, &first, &last) || last > INT64_MAX - 8)
         return -1;
     int64_t bytes = last / 8 + 1;
     return l->pad >= 0 && bytes <= INT64_MAX - l->pad ? bytes + l->pad : -1;
@@ -65,7 +65,7 @@ static bool
 columns(const Type *t, const Layout *l, int64_t row, int64_t *at, int64_t *n)
 {
     int64_t first, last;
-    layout_range(t, l, &first, &last);
+    extent_range(t, l, &first, &last);
     *n = dtype_info[t->dtype].bits;
     for (int i = 0; i < t->rank; i++) {
         int64_t s = step(t, l, i);
@@ -89,12 +89,12 @@ apart(const Type *a, const Layout *la, const Type *b, const Layout *lb,
 }
 
 bool
-layout_disjoint(const Type *a, const Layout *la, const Type *b,
+extent_disjoint(const Type *a, const Layout *la, const Type *b,
                 const Layout *lb)
 {
     int64_t a0, a1, b0, b1;
-    layout_range(a, la, &a0, &a1);
-    layout_range(b, lb, &b0, &b1);
+    extent_range(a, la, &a0, &a1);
+    extent_range(b, lb, &b0, &b1);
     if (a1 < b0 || b1 < a0)
         return true;
     for (int i = 0; i < a->rank; i++)
@@ -107,7 +107,7 @@ layout_disjoint(const Type *a, const Layout *la, const Type *b,
 }
 
 bool
-layout_same(const Type *t, const Layout *a, const Layout *b)
+extent_same(const Type *t, const Layout *a, const Layout *b)
 {
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] != 1 && a->stride[i] != b->stride[i])
@@ -118,7 +118,7 @@ layout_same(const Type *t, const Layout *a, const Layout *b)
 
 /* Sorted by stride, each axis must step over all of the axes below it. */
 bool
-layout_repeats(const Type *t, const Layout *l)
+extent_repeats(const Type *t, const Layout *l)
 {
     int64_t covered = dtype_info[t->dtype].bits;
     bool done[MAX_RANK] = {false};
@@ -196,7 +196,7 @@ sliced(const Node *n, const Layout *in, Layout *out)
 }
 
 bool
-layout_of_view(const Node *n, int i, Layout *out)
+extent_of_view(const Node *n, int i, Layout *out)
 {
     if (!(op_info[n->op].flags & OP_VIEW))
         return false;
@@ -225,7 +225,7 @@ layout_of_view(const Node *n, int i, Layout *out)
 }
 
 Layout
-layout_of_part(const Node *concat, int i)
+extent_of_part(const Node *concat, int i)
 {
     Layout l = concat->results[0]->layout;
     int64_t axis = node_int(concat, "axis", 0);
