@@ -156,11 +156,11 @@ json_one(const Diag *d, FILE *to, Span at, const char *text)
 {
     const Source *s = source_of(d, at);
     fputs("\"message\": ", to);
-    json_string(text, to);
+    diag_json_string(text, to);
     if (!s)
         return;
     fputs(", \"file\": ", to);
-    json_string(s->name, to);
+    diag_json_string(s->name, to);
     fprintf(to, ", \"line\": %d, \"column\": %d", at.line, at.col);
     fprintf(to, ", \"endLine\": %d, \"endColumn\": %d",
             at.end_line ? at.end_line : at.line,

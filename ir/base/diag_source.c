@@ -92,7 +92,7 @@ source_quote(const Source *s, Span at, FILE *to)
 }
 
 void
-json_string(const char *s, FILE *to)
+diag_json_string(const char *s, FILE *to)
 {
     fputc('"', to);
     for (size_t left = strlen(s); left > 0;) {

@@ -18,6 +18,6 @@ Source source_new(Arena *a, const char *name, const char *text, size_t n);
 void source_quote(const Source *s, Span at, FILE *to);
 
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
-void json_string(const char *s, FILE *to);
+void diag_json_string(const char *s, FILE *to);
 
 #endif
