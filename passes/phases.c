@@ -357,8 +357,10 @@ static void
 add_single(Module *m, const char *name)
 {
     Graph *g = module_graph(m, name);
-    if (g)
-        vec_push(m->arena, &add_program(m, name)->actions, call(m, g, 0));
+    if (!g)
+        return;
+    Program *p = add_program(m, name);
+    vec_push(m->arena, &p->actions, call(m, g, 0));
 }
 
 bool
