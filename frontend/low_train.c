@@ -39,7 +39,7 @@ no_match(Lower *l, Span at, const char *pattern)
     for (int i = 0; i < l->module->tensors.n; i++)
         if (is_weight(l->module->tensors.at[i]))
             vec_push(l->arena, &names, l->module->tensors.at[i]->name);
-    if (!low_error(l, at, "the pattern \"%s\" matches no parameter", pattern))
+    if (l->failed || !low_error(l, at, "the pattern \"%s\" matches no parameter", pattern))
         return;
     const char *near = diag_nearest(pattern, names.at, names.n);
     if (near)
@@ -188,7 +188,8 @@ line_minimize(Lower *l, const Line *line, Train *t)
         for (int i = 0; i < l->module->tensors.n; i++)
             if (l->module->tensors.at[i]->kind == TENSOR_output)
                 vec_push(l->arena, &legal, l->module->tensors.at[i]->name);
-        if (low_error(l, item->at, "the model has no output `%s`", name))
+        if (!l->failed &&
+            low_error(l, item->at, "the model has no output `%s`", name))
             low_legal(l, name, legal.at, legal.n, "its outputs are");
         return;
     }

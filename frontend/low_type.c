@@ -251,6 +251,19 @@ match_default(Match *m)
     return true;
 }
 
+/* The names that the argument would have bound, had it fitted. */
+static void
+poison_dims(Lower *l, const TypeExpr *e)
+{
+    for (int i = 0; e && i < e->dims.n; i++) {
+        const Expr *d = e->dims.at[i];
+        bool plain = d->kind == EX_NAME && !d->u.path.module.text;
+        if (plain && !low_find(l->env, d->u.path.name.text) &&
+            !low_constant(l, l->unit, d->u.path.name.text))
+            low_bind(l, &d->u.path.name, low_poison());
+    }
+}
+
 bool
 low_bind_argument(Lower *l, const Param *p, Val *v, Span at, const char *layer)
 {
@@ -266,6 +279,8 @@ low_bind_argument(Lower *l, const Param *p, Val *v, Span at, const char *layer)
     if (good && old && old->val.kind == VAL_INT && v->kind == VAL_INT &&
         old->val.i != v->i)
         good = wrong_argument(&m, low_describe(l, &old->val));
+    if (!good || v->kind == VAL_POISON)
+        poison_dims(l, p->type);
     low_bind(l, &p->name, good ? *v : low_poison());
     return good;
 }

@@ -188,7 +188,8 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     l->shapes = (Map){0};
     fill_head(l, trains);
     build_graph(l, model, "main", trains);
-    if (diag_count(l->diag) == before)
+    l->failed = diag_count(l->diag) != before;
+    if (!l->failed)
         need_output(l, model);
     Train *train = block ? low_train(l, block) : NULL;
     low_plan(l, name);
