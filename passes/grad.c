@@ -228,6 +228,10 @@ pass_grad(Module *m)
     Graph *g = module_graph(m, "main");
     if (!g || !is_training(m))
         return true;
+    if (g->last && g->last->phase != PHASE_forward) {
+        diag_error(m->diag, g->last->loc, "`main` is differentiated already");
+        return false;
+    }
     int errors = diag_count(m->diag);
     const char *name = m->train ? m->train->minimize : NULL;
     Node *write = find_loss(g, name);

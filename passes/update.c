@@ -47,6 +47,8 @@ static void
 find_tensors(Update *u)
 {
     Module *m = u->m;
+    for (int i = 0; i < m->tensors.n; i++)
+        m->tensors.at[i]->mark = -1;
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
         if (t->kind != TENSOR_grad)
@@ -57,6 +59,8 @@ find_tensors(Update *u)
     }
 }
 
+/* The parameters as `main` read them for its forward pass: they are changed in
+ * place. */
 static void
 find_reads(Update *u)
 {
@@ -64,10 +68,13 @@ find_reads(Update *u)
     u->read = ARENA_ARRAY(u->m->arena, Value *, n);
     u->grad = ARENA_ARRAY(u->m->arena, Value *, n);
     graph_each(u->g, node)
-        if (node->op == OP_read && node->tensor->kind == TENSOR_param)
+        if (node->op == OP_read && node->tensor->mark >= 0)
             u->read[node->tensor->mark] = node->results[0];
     for (int i = 0; i < n; i++) {
-        u->g->context.loc = u->params.at[i]->loc;
+        Tensor *p = u->params.at[i];
+        u->g->context.loc = p->loc;
+        if (!u->read[i])
+            u->read[i] = graph_read(u->g, p->name, p);
         u->grad[i] = graph_read(u->g, u->grads.at[i]->name, u->grads.at[i]);
     }
     u->g->context.loc = (Span){0};
@@ -256,6 +263,10 @@ pass_update(Module *m)
         count_valid(m, evaluate, m->train->minimize);
     if (!g || !m->train->optimizer || !has_gradients(m))
         return true;
+    if (g->last && g->last->phase == PHASE_update) {
+        diag_error(m->diag, g->last->loc, "`main` has an update already");
+        return false;
+    }
     Update u = {.m = m, .g = g, .train = m->train};
     g->context = (Context){.phase = PHASE_update};
     find_tensors(&u);
