@@ -68,7 +68,8 @@ find_reads(Update *u)
     u->read = ARENA_ARRAY(u->m->arena, Value *, n);
     u->grad = ARENA_ARRAY(u->m->arena, Value *, n);
     graph_each(u->g, node)
-        if (node->op == OP_read && node->tensor->mark >= 0)
+        if (node->op == OP_read && node->tensor->kind == TENSOR_param &&
+            node->tensor->mark >= 0)
             u->read[node->tensor->mark] = node->results[0];
     for (int i = 0; i < n; i++) {
         Tensor *p = u->params.at[i];
