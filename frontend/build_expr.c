@@ -149,7 +149,8 @@ build_args_add(Parser *p, Args *args, Name name, Expr *value)
         return;
     const Arg *last = args->n ? &args->at[args->n - 1] : NULL;
     if (!name.text && last && last->name.text)
-        diag_error(p->diag, value->at, "arguments without a name come before "
+        diag_error(p->diag, value->at,
+                   "arguments without a name come before "
                    "those with one");
     for (int i = 0; i < args->n && name.text; i++)
         if (args->at[i].name.text == name.text) {

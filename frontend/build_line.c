@@ -48,11 +48,12 @@ make_size(Parser *p, Item *item, int64_t unit)
     double v = number_of(item->value);
     bool whole = item->value->kind == EX_INT;
     if (v * (double)unit >= 0x1p63)
-        diag_error(p->diag, item->at, "a size is at most 9223372036854775807 "
+        diag_error(p->diag, item->at,
+                   "a size is at most 9223372036854775807 "
                    "bytes");
     else
-        item->bytes = whole ? item->value->u.integer * unit
-                            : (int64_t)(v * (double)unit);
+        item->bytes =
+            whole ? item->value->u.integer * unit : (int64_t)(v * (double)unit);
     item->kind = ITEM_SIZE;
 }
 
@@ -114,7 +115,8 @@ build_targets(Parser *p, Line *line, Items after)
             diag_error(p->diag, item->at, "expected a name left of '='");
     }
     if (!line->items.n)
-        diag_error(p->diag, line->keyword.at, "expected a keyword and names "
+        diag_error(p->diag, line->keyword.at,
+                   "expected a keyword and names "
                    "left of '='");
     line->items = after;
 }

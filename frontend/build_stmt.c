@@ -8,12 +8,12 @@ enum { MAX_PARAMS = 1000 };
 static const struct Alias {
     const char *theirs, *ours;
 } aliases[] = {
-    {"fp32", "f32"},    {"float32", "f32"},   {"single", "f32"},
-    {"fp16", "f16"},    {"float16", "f16"},   {"half", "f16"},
-    {"fp64", "f64"},    {"float64", "f64"},   {"double", "f64"},
-    {"int32", "i32"},   {"int64", "i64"},     {"long", "i64"},
-    {"uint8", "u8"},    {"byte", "u8"},       {"boolean", "bool"},
-    {"int8", "i8"},     {"int4", "i4"},       {"bfloat16", "bf16"},
+    {"fp32", "f32"},    {"float32", "f32"}, {"single", "f32"},
+    {"fp16", "f16"},    {"float16", "f16"}, {"half", "f16"},
+    {"fp64", "f64"},    {"float64", "f64"}, {"double", "f64"},
+    {"int32", "i32"},   {"int64", "i64"},   {"long", "i64"},
+    {"uint8", "u8"},    {"byte", "u8"},     {"boolean", "bool"},
+    {"int8", "i8"},     {"int4", "i4"},     {"bfloat16", "bf16"},
     {"integer", "int"}, {"float8", "fp8"},
 };
 
@@ -52,7 +52,8 @@ build_type(Parser *p, const Token *t, const Exprs *dims, Span at)
     for (int i = 0; i < dims->n; i++) {
         bool rest = dims->at[i]->kind == EX_REST;
         if (rest && seen)
-            diag_error(p->diag, dims->at[i]->at, "'..' comes at most once "
+            diag_error(p->diag, dims->at[i]->at,
+                       "'..' comes at most once "
                        "in a shape");
         seen = seen || rest;
     }
@@ -97,12 +98,14 @@ build_function(Parser *p, const Expr *head, Expr *value, Span at)
     s->u.function.name = call->callee.name;
     s->u.function.value = value;
     if (call->callee.module.text || call->label.text)
-        diag_error(p->diag, head->at, "expected a name and its arguments "
+        diag_error(p->diag, head->at,
+                   "expected a name and its arguments "
                    "left of '='");
     for (int i = 0; i < call->args.n; i++) {
         const Arg *arg = &call->args.at[i];
         if (arg->name.text || !is_plain_name(arg->value))
-            diag_error(p->diag, arg->value->at, "expected the name of an "
+            diag_error(p->diag, arg->value->at,
+                       "expected the name of an "
                        "argument in the head of a function");
         else
             add_name(p, &s->u.function.params, arg->value);
@@ -122,12 +125,15 @@ build_assign(Parser *p, const Exprs *left, Expr *value, Span at)
         if (is_plain_name(e)) {
             add_name(p, &s->u.assign.names, e);
         } else if (e->kind == EX_TYPE) {
-            diag_error(p->diag, e->at, "expected a name left of '=', found "
-                       "the type '%s'", e->u.path.name.text);
+            diag_error(p->diag, e->at,
+                       "expected a name left of '=', found "
+                       "the type '%s'",
+                       e->u.path.name.text);
         } else {
             diag_error(p->diag, e->at, "expected a name left of '='");
             if (e->kind == EX_INDEX)
-                diag_note(p->diag, (Span){0}, "values do not change: an "
+                diag_note(p->diag, (Span){0},
+                          "values do not change: an "
                           "assignment names a new one");
         }
     }
@@ -138,7 +144,8 @@ void
 build_unused(Parser *p, const Exprs *values)
 {
     Span at = values->at[0]->at;
-    diag_error(p->diag, at, "expected a statement, found a value that "
+    diag_error(p->diag, at,
+               "expected a statement, found a value that "
                "nothing uses");
     diag_note(p->diag, (Span){0}, "name it, `y = ...`, or return it");
 }
@@ -175,8 +182,7 @@ void
 build_params_add(Parser *p, Params *params, Param param)
 {
     if (params->n == MAX_PARAMS)
-        diag_error(p->diag, param.at, "more than %d parameters",
-                   MAX_PARAMS);
+        diag_error(p->diag, param.at, "more than %d parameters", MAX_PARAMS);
     if (params->n >= MAX_PARAMS)
         return;
     for (int i = 0; i < params->n; i++)

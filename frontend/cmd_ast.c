@@ -12,8 +12,7 @@ cmd_ast(Session *s)
         return STATUS_USAGE;
     if (!session_read(s, path, &text, &n))
         return STATUS_INPUT;
-    Syntax *tree =
-        parse_file(s->arena, s->interner, s->diag, path, text, n);
+    Syntax *tree = parse_file(s->arena, s->interner, s->diag, path, text, n);
     if (!diag_count(s->diag))
         print_syntax(tree, stdout);
     return STATUS_DONE;

@@ -15,8 +15,7 @@ replace(Session *s, const char *path, const char *text)
     if (f && fclose(f))
         ok = false;
     if (ok)
-        ok = !chmod(temporary, old.st_mode & 0777) &&
-             !rename(temporary, path);
+        ok = !chmod(temporary, old.st_mode & 0777) && !rename(temporary, path);
     if (!ok)
         diag_error(s->diag, (Span){0}, "cannot write %s: %s", path,
                    strerror(errno));
@@ -52,7 +51,8 @@ cmd_fmt(Session *s)
     const Texts *in = &s->options->inputs;
     if (!in->n || (s->options->check && s->options->in_place)) {
         fputs(in->n ? "edlc: --check writes nothing, -i does\n"
-                    : "edlc: expected a file\n", stderr);
+                    : "edlc: expected a file\n",
+              stderr);
         return STATUS_USAGE;
     }
     for (int i = 0; i < in->n; i++)

@@ -35,9 +35,8 @@ static const char *const starters[] = {
     "a name", "a type", "an integer", "a number", "a string", "not",
     "true",   "false",  "'('",        "'['",      "'-'",      NULL};
 static const char *const operators[] = {
-    "'+'", "'-'", "'*'", "'/'", "'@'", "**",   "==",   "!=",  "'<'", "<=",
-    "'>'", ">=",  "and", "or",  "'('", "'['", "'\\''", "'.'", "as",  "'%'",
-    NULL};
+    "'+'", "'-'", "'*'", "'/'", "'@'", "**",    "==",  "!=", "'<'", "<=", "'>'",
+    ">=",  "and", "or",  "'('", "'['", "'\\''", "'.'", "as", "'%'", NULL};
 static const char *const never[] = {"a word", "something else", NULL};
 
 static void
@@ -87,7 +86,7 @@ join(Parser *p, const Wanted *w)
     const char *text = "";
     for (int i = 0; i < w->n_shown; i++)
         text = arena_printf(p->arena, "%s%s%s", text,
-                            !i                    ? ""
+                            !i                   ? ""
                             : i + 1 < w->n_shown ? ", "
                                                  : " or ",
                             w->shown[i]);
@@ -109,8 +108,7 @@ is_outside(const Parser *p, int start)
 {
     int depth = 0;
     for (int i = 0; i < start; i++)
-        depth += (p->tokens.at[i].kind == '{') -
-                 (p->tokens.at[i].kind == '}');
+        depth += (p->tokens.at[i].kind == '{') - (p->tokens.at[i].kind == '}');
     return depth == 0;
 }
 
@@ -133,8 +131,10 @@ report_unknown_keyword(Parser *p, const char *const *words, int n_words)
     diag_error(p->diag, word->at, "expected a %s, found '%s'",
                outside ? "declaration" : "statement", word->u.text);
     if (found->kind == '=')
-        diag_note(p->diag, (Span){0}, "a constant is written "
-                  "`const %s = ...`", word->u.text);
+        diag_note(p->diag, (Span){0},
+                  "a constant is written "
+                  "`const %s = ...`",
+                  word->u.text);
     else if (near)
         diag_note(p->diag, (Span){0}, "did you mean '%s'?", near);
     return true;
@@ -149,11 +149,10 @@ hint(Parser *p, const Wanted *w, const Token *found)
     else if (found->class == TC_WORD)
         text = "a name begins with a letter or '_'";
     else if (found->class == TC_RESERVED && wants(w, "a name"))
-        text = arena_printf(p->arena, "'%s' is a reserved word",
-                            found->u.text);
+        text = arena_printf(p->arena, "'%s' is a reserved word", found->u.text);
     else if (found->class == TC_TYPE && wants(w, "a name"))
-        text = arena_printf(p->arena, "'%s' is the name of a type",
-                            found->u.text);
+        text =
+            arena_printf(p->arena, "'%s' is the name of a type", found->u.text);
     else if (found->kind == '=' && wants(w, "=="))
         text = "equality is written '=='";
     else if (found->kind == '%' && wants(w, "'+'"))
@@ -166,7 +165,8 @@ static void
 report(Parser *p, Wanted *w, const Token *found)
 {
     if (found->class == TC_RESERVED && !strcmp(found->u.text, "edl")) {
-        diag_error(p->diag, found->at, "'edl N' is the first line of a file, "
+        diag_error(p->diag, found->at,
+                   "'edl N' is the first line of a file, "
                    "and comes once");
         return;
     }

@@ -9,8 +9,8 @@ enum { ALIGN_LIMIT = 72 };
 
 typedef struct OutLine {
     bool blank_before;
-    const char *code; /* with its indentation; may hold a long comment */
-    int width;        /* columns of its last line */
+    const char *code;    /* with its indentation; may hold a long comment */
+    int width;           /* columns of its last line */
     const char *comment; /* behind the code, or NULL */
 } OutLine;
 
@@ -22,10 +22,10 @@ typedef struct Fmt {
     FmtCode code;
     int next; /* the next token of code */
     OutLines lines;
-    VEC(char) line; /* what is being written */
-    int col;        /* columns of it */
-    int indent;     /* of it */
-    bool blank;     /* before it */
+    VEC(char) line;      /* what is being written */
+    int col;             /* columns of it */
+    int indent;          /* of it */
+    bool blank;          /* before it */
     const char *comment; /* behind it, or NULL */
     int newlines;        /* line ends since the last token or comment */
     int depth;           /* open blocks */
@@ -153,8 +153,7 @@ is_trailing(const Fmt *f, int i)
     while (t->class == TC_COMMENT)
         t++;
     return t->class == TC_NEWLINE || t->class == TC_END ||
-           (closes_block(&f->code, f->next) &&
-            f->code.at[f->next].token == t);
+           (closes_block(&f->code, f->next) && f->code.at[f->next].token == t);
 }
 
 static void
@@ -166,9 +165,9 @@ comment(Fmt *f, int i)
         f->after_block_brace = false;
         append(f, text, strlen(text));
     } else if (is_trailing(f, i)) {
-        f->comment = f->comment ? arena_printf(f->arena, "%s %s",
-                                               f->comment, text)
-                                : text;
+        f->comment = f->comment
+                         ? arena_printf(f->arena, "%s %s", f->comment, text)
+                         : text;
     } else {
         space(f);
         append(f, text, strlen(text));
@@ -282,8 +281,13 @@ fmt_text(Arena *a, Interner *in, Diag *d, const char *name, const char *text,
     parse_file(a, in, d, name, text, n);
     if (diag_count(d) != errors)
         return NULL;
-    Scan scan = {.arena = a, .interner = in, .diag = diag_new(a),
-                 .text = text, .n = n, .line = 1, .col = 1};
+    Scan scan = {.arena = a,
+                 .interner = in,
+                 .diag = diag_new(a),
+                 .text = text,
+                 .n = n,
+                 .line = 1,
+                 .col = 1};
     Tokens tokens = {0};
     if (!parse_tokens(&scan, &tokens))
         bug("a text has tokens only once");

@@ -9,10 +9,9 @@ static const struct Operator {
     const char *text;
     Strength strength;
 } operators[] = {
-    {"and", LOOSE}, {"or", LOOSE}, {"==", LOOSE},  {"!=", LOOSE},
-    {"<", LOOSE},   {"<=", LOOSE}, {">", LOOSE},   {">=", LOOSE},
-    {"+", LOOSE},   {"-", LOOSE},  {"@", MATMUL},  {"*", PRODUCT},
-    {"/", PRODUCT}, {"**", POWER},
+    {"and", LOOSE}, {"or", LOOSE},  {"==", LOOSE},  {"!=", LOOSE}, {"<", LOOSE},
+    {"<=", LOOSE},  {">", LOOSE},   {">=", LOOSE},  {"+", LOOSE},  {"-", LOOSE},
+    {"@", MATMUL},  {"*", PRODUCT}, {"/", PRODUCT}, {"**", POWER},
 };
 
 static bool
@@ -28,8 +27,8 @@ is_any(const FmtCode *code, int i, const char *const *list)
 static bool
 ends_operand(const FmtCode *code, int i)
 {
-    static const char *const ends[] = {")", "]",    "'",
-                                       "%", "true", "false", NULL};
+    static const char *const ends[] = {")",    "]",     "'", "%",
+                                       "true", "false", NULL};
     if (i < 0 || code->at[i].keyword)
         return false;
     TokenClass class = code->at[i].token->class;
@@ -54,8 +53,7 @@ ends_part(const FmtCode *code, int i)
 {
     static const char *const marks[] = {",", "=", ":", "..", "{", "}", NULL};
     return is_any(code, i, marks) || strength(code, i) == LOOSE ||
-           (code->at[i].token->class == TC_RESERVED &&
-            !ends_operand(code, i));
+           (code->at[i].token->class == TC_RESERVED && !ends_operand(code, i));
 }
 
 /* Whether one product chain holds * or / and also @: then all are loose,

@@ -40,9 +40,12 @@ static void
 emit_missing(Layout *l, TokenClass class, int kind, const Token *before)
 {
     Span at = before->at;
-    Token t = {.class = class, .kind = kind, .flags = TOK_REPORTED,
+    Token t = {.class = class,
+               .kind = kind,
+               .flags = TOK_REPORTED,
                .at = {at.file, at.line, at.col, at.line, at.col},
-               .from = before->from, .to = before->from};
+               .from = before->from,
+               .to = before->from};
     emit(l, &t);
 }
 
@@ -79,8 +82,7 @@ static void
 report_unclosed(Layout *l, const Token *t)
 {
     const Token *open = innermost(l);
-    diag_error(l->scan->diag, t->at, "expected '%s', found %s",
-               closer_of(open),
+    diag_error(l->scan->diag, t->at, "expected '%s', found %s", closer_of(open),
                token_describe(l->scan->arena, l->scan->text, t));
     diag_note(l->scan->diag, open->at, "to close this '%c'", open->kind);
 }
@@ -114,8 +116,10 @@ open_bracket(Layout *l, const Token *t)
     if (t->kind == '{')
         close_expressions(l, t);
     if (l->open.n >= SYNTAX_MAX_DEPTH) {
-        diag_error(l->scan->diag, t->at, "brackets are nested more than %d "
-                   "deep", SYNTAX_MAX_DEPTH);
+        diag_error(l->scan->diag, t->at,
+                   "brackets are nested more than %d "
+                   "deep",
+                   SYNTAX_MAX_DEPTH);
         l->give_up = true;
         return;
     }

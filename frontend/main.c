@@ -7,8 +7,8 @@ static Status
 run_command(Session *s)
 {
     switch (s->options->command) {
-#define COMMAND(id, arguments, help) \
-    case CMD_##id:                   \
+#define COMMAND(id, arguments, help)                                           \
+    case CMD_##id:                                                             \
         return cmd_##id(s);
 #include "frontend/commands.def"
 #undef COMMAND
@@ -29,8 +29,7 @@ finish(Session *s, Status status)
     if (json || diag_count(s->diag))
         diag_print(s->diag, stderr, json ? DIAG_JSON : DIAG_TEXT);
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "edlc: cannot write the output: %s\n",
-                strerror(errno));
+        fprintf(stderr, "edlc: cannot write the output: %s\n", strerror(errno));
         status = status == STATUS_DONE ? STATUS_INPUT : status;
     }
     return status;

@@ -23,7 +23,7 @@ typedef struct OptionInfo {
 } OptionInfo;
 
 static const OptionInfo option_info[] = {
-#define OPTION(id, flag, kind, value, commands, now, help) \
+#define OPTION(id, flag, kind, value, commands, now, help)                     \
     {flag, kind, value, commands, now, help, #id, offsetof(Options, id)},
 #include "frontend/options.def"
 #undef OPTION
@@ -81,7 +81,8 @@ options_help_all(FILE *to)
 {
     fputs("edlc compiles a model written in EDL to C that trains it.\n\n"
           "usage: edlc FILE.edl -o DIR [flags]\n"
-          "       edlc COMMAND ... [flags]\n\ncommands:\n", to);
+          "       edlc COMMAND ... [flags]\n\ncommands:\n",
+          to);
     for (int i = 0; i < CMD_COUNT; i++)
         if (command_info[i].help && i != CMD_compile)
             fprintf(to, "  %-10s %-20s %s\n", command_info[i].name,
@@ -114,13 +115,14 @@ static bool
 check_value(const OptionInfo *o, const char *value)
 {
     if (o->value && strchr(o->value, '|') && !is_choice(o->value, value)) {
-        fprintf(stderr, "edlc: expected %s=%s, found %s\n", o->flag,
-                o->value, value);
+        fprintf(stderr, "edlc: expected %s=%s, found %s\n", o->flag, o->value,
+                value);
         return false;
     }
     if (o->now && strcmp(o->now, value)) {
-        fprintf(stderr, "edlc: %s=%s needs the capability '%s', which this "
-                        "edlc does not have\n",
+        fprintf(stderr,
+                "edlc: %s=%s needs the capability '%s', which this "
+                "edlc does not have\n",
                 o->flag, value, o->name);
         return false;
     }
@@ -136,8 +138,9 @@ add_dim(Arena *a, Options *o, const char *item)
     errno = 0;
     long long v = equals && equals > item ? strtoll(equals + 1, &end, 10) : 0;
     if (!end || end == equals + 1 || *end || errno || v < 1) {
-        fprintf(stderr, "edlc: expected --set DIM=N with a number above 0, "
-                        "found %s\n",
+        fprintf(stderr,
+                "edlc: expected --set DIM=N with a number above 0, "
+                "found %s\n",
                 item);
         return false;
     }
@@ -244,8 +247,7 @@ read_one(Arena *a, Options *o, char **argv, int left)
     if (info->kind != SWITCH && !value) {
         if (left < 2) {
             fprintf(stderr, "edlc: %s needs a value: %s%s%s\n", info->flag,
-                    info->flag, info->flag[1] == '-' ? "=" : " ",
-                    info->value);
+                    info->flag, info->flag[1] == '-' ? "=" : " ", info->value);
             return 0;
         }
         value = argv[1];

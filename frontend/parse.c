@@ -61,13 +61,16 @@ parser_version(Parser *p, const Token *number)
 {
     p->tree->version = 1;
     if (number && number->u.integer != 1) {
-        diag_error(p->diag, number->at, "this edlc knows version 1 of the "
+        diag_error(p->diag, number->at,
+                   "this edlc knows version 1 of the "
                    "language, the file asks for %lld",
                    (long long)number->u.integer);
     } else if (!number && !mentions_version(p)) {
         const Token *first = &p->tokens.at[0];
-        diag_error(p->diag, first->at, "expected 'edl 1' as the first line, "
-                   "found %s", token_describe(p->arena, p->text, first));
+        diag_error(p->diag, first->at,
+                   "expected 'edl 1' as the first line, "
+                   "found %s",
+                   token_describe(p->arena, p->text, first));
     }
 }
 
@@ -88,16 +91,26 @@ parse_tokens(Scan *s, Tokens *tokens)
 }
 
 Syntax *
-parse_file(Arena *a, Interner *in, Diag *d, const char *name,
-           const char *text, size_t n)
+parse_file(Arena *a, Interner *in, Diag *d, const char *name, const char *text,
+           size_t n)
 {
     int file = diag_add_source(d, name, text, n);
     Syntax *tree = ARENA_NEW(a, Syntax);
     tree->file = file;
-    Scan scan = {.arena = a, .interner = in, .diag = d, .file = file,
-                 .text = text, .n = n, .line = 1, .col = 1};
-    Parser parser = {.arena = a, .interner = in, .diag = d, .file = file,
-                     .text = text, .tree = tree,
+    Scan scan = {.arena = a,
+                 .interner = in,
+                 .diag = d,
+                 .file = file,
+                 .text = text,
+                 .n = n,
+                 .line = 1,
+                 .col = 1};
+    Parser parser = {.arena = a,
+                     .interner = in,
+                     .diag = d,
+                     .file = file,
+                     .text = text,
+                     .tree = tree,
                      .errors_before = diag_count(d)};
     if (parse_tokens(&scan, &parser.tokens))
         edl_parse(&parser);

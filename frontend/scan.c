@@ -33,9 +33,11 @@ scan_text_is_clean(Scan *s)
             diag_error(s->diag, at, "expected text, found a NUL character");
             nul = true;
         } else if (step && is_bidi_control(c) && !bidi) {
-            diag_error(s->diag, at, "found U+%04X, a control of text "
+            diag_error(s->diag, at,
+                       "found U+%04X, a control of text "
                        "direction: what is shown would not be what is "
-                       "compiled", (unsigned)c);
+                       "compiled",
+                       (unsigned)c);
             bidi = true;
         }
         if (c == '\n') {
@@ -60,7 +62,8 @@ scan_integer(Scan *s, Token *t)
     for (size_t i = t->from; i < t->to; i++) {
         int digit = s->text[i] - '0';
         if (v > (INT64_MAX - digit) / 10) {
-            diag_error(s->diag, t->at, "an integer is at most "
+            diag_error(s->diag, t->at,
+                       "an integer is at most "
                        "9223372036854775807, found %.40s",
                        token_text(s, t));
             break;
@@ -77,11 +80,15 @@ scan_float(Scan *s, Token *t)
     double v = strtod(text, NULL);
     bool zero = strspn(text, "0.") == strcspn(text, "eE");
     if (isinf(v))
-        diag_error(s->diag, t->at, "%.40s is above the largest f64, "
-                   "1.7976931348623157e308", text);
+        diag_error(s->diag, t->at,
+                   "%.40s is above the largest f64, "
+                   "1.7976931348623157e308",
+                   text);
     else if (v == 0 && !zero)
-        diag_error(s->diag, t->at, "%.40s is below the smallest f64, "
-                   "4.9406564584124654e-324", text);
+        diag_error(s->diag, t->at,
+                   "%.40s is below the smallest f64, "
+                   "4.9406564584124654e-324",
+                   text);
     t->u.number = isinf(v) ? 0 : v;
 }
 
@@ -97,7 +104,8 @@ scan_string(Scan *s, Token *t)
             c = s->text[++i];
             if (!strchr("\\\"nt", c)) {
                 Span at = {s->file, t->at.line, col, t->at.line, col + 2};
-                diag_error(s->diag, at, "expected \\\\, \\\", \\n or \\t in "
+                diag_error(s->diag, at,
+                           "expected \\\\, \\\", \\n or \\t in "
                            "a string, found another escape");
             }
             c = c == 'n' ? '\n' : c == 't' ? '\t' : c;
@@ -121,10 +129,10 @@ static const struct Habit {
     {"!", "it is written `not`"},
     {"...", "it is written `..`"},
     {"//=", "a comment begins with //"},
-    {"\xc3\x97", "it is written `*`"},          /* multiplication sign */
-    {"\xc2\xb7", "it is written `*`"},          /* middle dot */
-    {"\xe2\x88\x92", "it is written `-`"},      /* minus sign */
-    {"\xe2\x80\x93", "it is written `-`"},      /* en dash */
+    {"\xc3\x97", "it is written `*`"},             /* multiplication sign */
+    {"\xc2\xb7", "it is written `*`"},             /* middle dot */
+    {"\xe2\x88\x92", "it is written `-`"},         /* minus sign */
+    {"\xe2\x80\x93", "it is written `-`"},         /* en dash */
     {"\xe2\x80\x9c", "strings are written \"…\""}, /* curly quotes */
     {"\xe2\x80\x9d", "strings are written \"…\""},
     {"\xe2\x80\x98", "strings are written \"…\""},

@@ -46,8 +46,7 @@ session_one_input(Session *s, const char **path)
     if (in->n == 1)
         return true;
     if (in->n)
-        fprintf(stderr, "edlc: expected one file, found also %s\n",
-                in->at[1]);
+        fprintf(stderr, "edlc: expected one file, found also %s\n", in->at[1]);
     else
         fprintf(stderr, "edlc: expected a file\n");
     return false;

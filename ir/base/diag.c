@@ -125,8 +125,7 @@ sorted(const Diag *d)
 }
 
 static void
-print_one(const Diag *d, FILE *to, Span at, const char *what,
-          const char *text)
+print_one(const Diag *d, FILE *to, Span at, const char *what, const char *text)
 {
     const Source *s = source_of(d, at);
     if (!s) {
