@@ -116,7 +116,7 @@ build_targets(Parser *p, Line *line, Items after)
     }
     if (!line->items.n)
         diag_error(p->diag, line->keyword.at,
-                   "expected a keyword and names "
-                   "left of '='");
+                   "expected a value behind '%s', found '='",
+                   line->keyword.text);
     line->items = after;
 }

@@ -140,6 +140,12 @@ report_unknown_keyword(Parser *p, const char *const *words, int n_words)
     return true;
 }
 
+static bool
+only_a_name(const Wanted *w)
+{
+    return w->n_shown == 1 && !strcmp(w->shown[0], "a name");
+}
+
 static void
 hint(Parser *p, const Wanted *w, const Token *found)
 {
@@ -148,9 +154,11 @@ hint(Parser *p, const Wanted *w, const Token *found)
         text = "strings are written in double quotes";
     else if (found->class == TC_WORD)
         text = "a name begins with a letter or '_'";
-    else if (found->class == TC_RESERVED && wants(w, "a name"))
+    else if (found->class == TC_RESERVED && !strcmp(found->u.text, "not"))
+        text = "'not' is weaker than what is before it: put it in brackets";
+    else if (found->class == TC_RESERVED && only_a_name(w))
         text = arena_printf(p->arena, "'%s' is a reserved word", found->u.text);
-    else if (found->class == TC_TYPE && wants(w, "a name"))
+    else if (found->class == TC_TYPE && only_a_name(w))
         text =
             arena_printf(p->arena, "'%s' is the name of a type", found->u.text);
     else if (found->kind == '=' && wants(w, "=="))

@@ -6,7 +6,9 @@
 typedef struct Layout {
     Scan *scan;
     Tokens *out;
-    Tokens open; /* the brackets that are open */
+    Tokens open;         /* the brackets that are open */
+    VEC(int) open_at;    /* where they are in out */
+    int closed_for_user; /* braces whose own end may still come */
     bool line_start;
     bool give_up;
 } Layout;
@@ -72,8 +74,10 @@ static void
 close_missing(Layout *l, const Token *t)
 {
     const Token *open = innermost(l);
-    if (open->kind == '{')
+    if (open->kind == '{') {
         end_statement(l, t);
+        l->closed_for_user++;
+    }
     emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
     l->open.n--;
 }
@@ -87,18 +91,21 @@ report_unclosed(Layout *l, const Token *t)
     diag_note(l->scan->diag, open->at, "to close this '%c'", open->kind);
 }
 
-/* Parentheses and square brackets end before what no expression holds. */
+/* Parentheses and square brackets end before what no expression holds. What
+ * stood in them since is no news to the user. */
 static void
 close_expressions(Layout *l, const Token *t)
 {
     if (!innermost(l) || innermost(l)->kind == '{')
         return;
     report_unclosed(l, t);
+    for (int i = l->open_at.at[l->open.n - 1]; i < l->out->n; i++)
+        l->out->at[i].flags |= TOK_REPORTED;
     while (innermost(l) && innermost(l)->kind != '{')
         close_missing(l, t);
 }
 
-/* A declaration begins: everything must be closed. */
+/* A declaration begins in the first column: everything must be closed. */
 static void
 close_all(Layout *l, const Token *t)
 {
@@ -123,7 +130,9 @@ open_bracket(Layout *l, const Token *t)
         l->give_up = true;
         return;
     }
+    l->open_at.n = l->open.n;
     vec_push(l->scan->arena, &l->open, *t);
+    vec_push(l->scan->arena, &l->open_at, l->out->n);
     emit(l, t);
 }
 
@@ -150,6 +159,8 @@ close_bracket(Layout *l, const Token *t)
             report_unclosed(l, t); /* `(a]`: the user took the wrong one */
             emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
             l->open.n--;
+        } else if (t->kind == '}' && l->closed_for_user) {
+            l->closed_for_user--;
         } else {
             diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
         }
@@ -207,9 +218,9 @@ one_token(Layout *l, int i)
     }
     if (t->class == TC_COMMENT)
         return;
-    if (l->line_start && (t->flags & TOK_DECLARATION))
+    if (l->line_start && (t->flags & TOK_DECLARATION) && t->at.col == 1)
         close_all(l, t);
-    else if (l->line_start && (t->flags & TOK_STATEMENT))
+    else if (l->line_start && (t->flags & (TOK_DECLARATION | TOK_STATEMENT)))
         close_expressions(l, t);
     if (l->line_start && (t->flags & (TOK_DECLARATION | TOK_STATEMENT)))
         if (last_out(l) && !(last_out(l)->flags & TOK_CONTINUES))

@@ -36,7 +36,7 @@ diag_nearest(const char *wrong, const char *const *legal, int n)
 {
     size_t length = strlen(wrong);
     const char *best = NULL;
-    int limit = length < 3 ? 1 : length < 6 ? 2 : 3;
+    int limit = length < 4 ? 1 : length < 8 ? 2 : 3;
     for (int i = 0; length && length <= LONGEST && i < n; i++) {
         size_t other = strlen(legal[i]);
         if (other > LONGEST)
