@@ -52,8 +52,10 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libedl.a
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(B)/libedl.a $(LDLIBS)
 
-# Fuzz targets, with a library of their own under sanitizers.
-FUZZ      := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
+# Fuzz targets, with a library of their own under sanitizers. That of the
+# runtime has nothing of edlc in it; its test builds it.
+FUZZ_SRC  := $(filter-out tests/fuzz/fuzz_runtime.c,$(wildcard tests/fuzz/*.c))
+FUZZ      := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_MAKE  = $(MAKE) --no-print-directory B=$(B)/san CC=clang
 
