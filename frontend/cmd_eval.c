@@ -1,8 +1,10 @@
 #include "frontend/eval_files.h"
+#include "frontend/lower_session.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static bool
@@ -32,18 +34,46 @@ read_module(Session *s, const char *path, const char *text, size_t n)
     return m;
 }
 
-static Module *
-load(Session *s)
+/* The seed that `edlc run` starts from: the train block's, also where a
+ * forward pass alone does without that block. */
+static uint64_t
+seed_of(Session *s, const LowerOptions *o, const Module *m)
 {
-    const char *path, *text;
-    size_t n;
-    if (!session_one_input(s, &path) || !session_read(s, path, &text, &n))
+    LowerOptions trained = *o;
+    trained.mode = LOWER_train;
+    if (o->mode == LOWER_infer)
+        m = lower_model(s->arena, s->interner, diag_new(s->arena), &trained);
+    return m && m->train ? m->train->seed : 0;
+}
+
+static Module *
+lower(Session *s, const char *path, uint64_t *seed)
+{
+    LowerOptions o;
+    if (!lower_options(s, path, &o))
         return NULL;
-    bool ir = has_suffix(path, ".eir") || has_suffix(path, ".sched");
-    if (ir)
-        return read_module(s, path, text, n);
-    diag_error(s->diag, (Span){0}, "%s: eval reads .eir files so far", path);
-    return NULL;
+    o.mode = s->options->grads         ? LOWER_grads
+             : wants_steps(s->options) ? LOWER_train
+                                       : LOWER_infer;
+    Module *m = lower_model(s->arena, s->interner, s->diag, &o);
+    if (m)
+        *seed = seed_of(s, &o, m);
+    return m;
+}
+
+static Module *
+load(Session *s, const char *path, uint64_t *seed)
+{
+    const char *text;
+    size_t n;
+    if (!has_suffix(path, ".eir") && !has_suffix(path, ".sched"))
+        return lower(s, path, seed);
+    Module *m = NULL;
+    if (session_read(s, path, &text, &n))
+        m = read_module(s, path, text, n);
+    if (m && m->train)
+        *seed = m->train->seed;
+    return m;
 }
 
 static bool
@@ -79,18 +109,22 @@ prepare(EvalRun *r)
 
 /* ---- running ---- */
 
+/* A flag's whole number; *out keeps its value where the flag is not there. */
 static bool
-read_count(Session *s, const char *text, int64_t *out)
+read_number(Session *s, const char *flag, const char *text, int64_t least,
+            int64_t *out)
 {
     char *end;
-    *out = 1;
     if (!text)
         return true;
+    errno = 0;
     *out = strtoll(text, &end, 10);
-    if (*text && !*end && *out > 0)
+    if (*text && !*end && !errno && *out >= least)
         return true;
-    diag_error(s->diag, (Span){0}, "--steps: expected a number above 0, "
-               "found `%s`", text);
+    diag_error(s->diag, (Span){0},
+               "%s: expected a number from %lld, found "
+               "`%s`",
+               flag, (long long)least, text);
     return false;
 }
 
@@ -144,8 +178,8 @@ evaluate(EvalRun *r)
     const Options *o = r->s->options;
     return (!o->init || eval_read_init(r, o->init, o->names)) &&
            eval_read_inputs(r, o->inputs_file) && run_steps(r) &&
-           (!o->outputs ||
-            eval_write_outputs(r, o->outputs, o->grads)) &&
+           (o->outputs ? eval_write_outputs(r, o->outputs, o->grads)
+                       : eval_print_outputs(r, stdout)) &&
            (!o->save || eval_write_checkpoint(r, o->save));
 }
 
@@ -154,21 +188,21 @@ Status
 cmd_eval(Session *s)
 {
     const Options *o = s->options;
-    EvalRun r = {.s = s, .microbatches = 1};
-    if (o->inputs.n != 1) {
-        const char *path;
-        session_one_input(s, &path);
+    EvalRun r = {.s = s, .microbatches = 1, .steps = 1};
+    const char *path;
+    uint64_t seed = 0;
+    int64_t given = -1;
+    if (!session_one_input(s, &path) ||
+        !read_number(s, "--steps", o->steps, 1, &r.steps) ||
+        !read_number(s, "--seed", o->seed, 0, &given))
         return STATUS_USAGE;
-    }
-    if (!read_count(s, o->steps, &r.steps))
-        return STATUS_USAGE;
-    r.module = load(s);
+    r.module = load(s, path, &seed);
     if (!r.module || !prepare(&r))
         return STATUS_INPUT;
-    const Train *train = r.module->train;
-    if (r.trains && train && train->accumulate > 1)
-        r.microbatches = train->accumulate;
-    r.eval = eval_new(r.module, train ? train->seed : 0);
+    if (r.trains && r.module->train && r.module->train->accumulate > 1)
+        r.microbatches = r.module->train->accumulate;
+    r.seed = given < 0 ? seed : (uint64_t)given;
+    r.eval = eval_new(r.module, r.seed);
     bool ok = evaluate(&r);
     eval_free(r.eval);
     return ok ? STATUS_DONE : STATUS_INPUT;

@@ -18,6 +18,7 @@ typedef struct EvalRun {
     Session *s;
     Module *module;
     Eval *eval;
+    uint64_t seed;
     VEC(Feed) feeds;
     bool trains;             /* whole steps; else forward passes only */
     int64_t steps;           /* without training: passes, each one's own */
@@ -29,6 +30,8 @@ typedef struct EvalRun {
 bool eval_read_inputs(EvalRun *r, const char *path);
 bool eval_read_init(EvalRun *r, const char *path, const char *names);
 bool eval_write_outputs(EvalRun *r, const char *path, bool grads);
+/* The scalars alone, one a line. */
+bool eval_print_outputs(EvalRun *r, FILE *to);
 bool eval_write_checkpoint(EvalRun *r, const char *path);
 
 /* An output that the model declares, not a metric of the update. */

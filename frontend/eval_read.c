@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-static void
-say(EvalRun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(EvalRun *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void
 say(EvalRun *r, const char *fmt, ...)
@@ -42,10 +42,10 @@ open_file(EvalRun *r, const char *path)
 
 static void
 say_unknown(EvalRun *r, const char *path, const char *name,
-            const char *const *legal, int n, const char *what)
+            const char *const *legal, int n)
 {
     const char *near = diag_nearest(name, legal, n);
-    say(r, "%s: the model has no %s `%s`%s%s%s", path, what, name,
+    say(r, "%s: the model has no parameter `%s`%s%s%s", path, name,
         near ? "; is it `" : "", near ? near : "", near ? "`?" : "");
 }
 
@@ -54,8 +54,7 @@ static bool
 kind_fits(EvalRun *r, const char *path, const StEntry *e, const Tensor *t)
 {
     DtypeKind have = st_kind(e), want = dtype_info[t->type.dtype].kind;
-    if (have == want ||
-        (want == KIND_BOOL && strcmp(e->dtype, "U8") == 0))
+    if (have == want || (want == KIND_BOOL && strcmp(e->dtype, "U8") == 0))
         return true;
     say(r, "%s: `%s` is %s, expected %s", path, e->name, e->dtype,
         dtype_info[t->type.dtype].safetensors);
@@ -76,8 +75,8 @@ values_fit(EvalRun *r, const char *path, const StEntry *e, const Tensor *t,
             at[i] = (float)at[i];
         if (!whole || (at[i] >= lo && at[i] <= hi))
             continue;
-        say(r, "%s: `%s` has %.0f at place %lld, which %s does not hold",
-            path, e->name, at[i], (long long)i, dtype_info[d].name);
+        say(r, "%s: `%s` has %.0f at place %lld, which %s does not hold", path,
+            e->name, at[i], (long long)i, dtype_info[d].name);
         return false;
     }
     return true;
@@ -119,14 +118,17 @@ count_microbatches(EvalRun *r, const char *path, const StEntry *e,
     if (same_dims(e, 1, &t->type) && e->dim[0] > 0) {
         if (!r->trains || e->dim[0] == want)
             return e->dim[0];
-        say(r, "%s: `%s` has %lld microbatches, expected %lld: %lld steps of "
-            "%lld", path, e->name, (long long)e->dim[0], (long long)want,
+        say(r,
+            "%s: `%s` has %lld microbatches, expected %lld: %lld steps of "
+            "%lld",
+            path, e->name, (long long)e->dim[0], (long long)want,
             (long long)r->steps, (long long)r->microbatches);
         return 0;
     }
-    say(r, "%s: `%s` has shape %s, expected %s, or that with one axis of "
-        "microbatches before it", path, e->name, entry_shape(a, e),
-        text_shape(a, &t->type));
+    say(r,
+        "%s: `%s` has shape %s, expected %s, or that with one axis of "
+        "microbatches before it",
+        path, e->name, entry_shape(a, e), text_shape(a, &t->type));
     return 0;
 }
 
@@ -151,8 +153,7 @@ agree(EvalRun *r, const char *path)
             continue;
         if (r->steps > 1 && !r->trains) {
             say(r, "%s: `%s` has %lld microbatches, another input has %lld",
-                path, f->tensor->name, (long long)f->n,
-                (long long)r->steps);
+                path, f->tensor->name, (long long)f->n, (long long)r->steps);
             return false;
         }
         if (!r->trains)
@@ -186,7 +187,6 @@ mark_needed(const Module *m)
 bool
 eval_read_inputs(EvalRun *r, const char *path)
 {
-    VEC(const char *) legal = {0};
     bool ok = true;
     StFile *f = path ? open_file(r, path) : NULL;
     if (path && !f)
@@ -196,7 +196,6 @@ eval_read_inputs(EvalRun *r, const char *path)
         const Tensor *t = r->module->tensors.at[i];
         if (t->kind != TENSOR_input)
             continue;
-        vec_push(r->s->arena, &legal, t->name);
         const StEntry *e = f ? map_get(&f->by_name, t->name) : NULL;
         if (e)
             ok &= feed(r, path, e, t);
@@ -206,14 +205,6 @@ eval_read_inputs(EvalRun *r, const char *path)
                 path ? "" : "; --inputs=FILE gives it");
             ok = false;
         }
-    }
-    for (int i = 0; f && i < f->entries.n; i++) {
-        const char *name = f->entries.at[i].name;
-        const Tensor *t = module_tensor(r->module, name);
-        if (t && t->kind == TENSOR_input)
-            continue;
-        say_unknown(r, path, name, legal.at, legal.n, "input");
-        ok = false;
     }
     return ok && agree(r, path);
 }
@@ -271,7 +262,7 @@ load_all(EvalRun *r, const char *path, const StFile *f, const Renames *names)
         } else if (t && (is_parameter(t) || t->kind == TENSOR_state)) {
             ok &= load_entry(r, path, e, t);
         } else if (!is_ignored(name)) {
-            say_unknown(r, path, name, legal.at, legal.n, "parameter");
+            say_unknown(r, path, name, legal.at, legal.n);
             ok = false;
         }
     }

@@ -1,5 +1,6 @@
 /* What `edlc eval` writes: outputs, gradients, the checkpoint. */
 #include "frontend/eval_files.h"
+#include "ir/text.h"
 
 typedef struct OutList {
     VEC(StOut) tensors;
@@ -68,13 +69,25 @@ eval_write_outputs(EvalRun *r, const char *path, bool grads)
     return write_list(r, path, &l);
 }
 
+bool
+eval_print_outputs(EvalRun *r, FILE *to)
+{
+    for (int i = 0; i < r->module->tensors.n; i++) {
+        const Tensor *t = r->module->tensors.at[i];
+        if (eval_is_output(t) && t->type.rank == 0)
+            fprintf(to, "%s %s\n", t->name,
+                    text_double(r->s->arena, output_values(r, t, i)[0]));
+    }
+    return true;
+}
+
 /* ---- the checkpoint ---- */
 
 static void
 add_number(EvalRun *r, OutList *l, const char *key, uint64_t value)
 {
-    StMeta m = {key, arena_printf(r->s->arena, "%llu",
-                                  (unsigned long long)value)};
+    StMeta m = {key,
+                arena_printf(r->s->arena, "%llu", (unsigned long long)value)};
     vec_push(r->s->arena, &l->meta, m);
 }
 
@@ -110,8 +123,7 @@ eval_write_checkpoint(EvalRun *r, const char *path)
     add_number(r, &l, "edl.microbatch", steps * (uint64_t)r->microbatches);
     add_number(r, &l, "edl.epoch", 0);
     add_number(r, &l, "edl.index", 0);
-    add_number(r, &l, "edl.seed",
-               r->module->train ? r->module->train->seed : 0);
+    add_number(r, &l, "edl.seed", r->seed);
     for (int i = 0; i < r->module->tensors.n; i++) {
         const Tensor *t = r->module->tensors.at[i];
         const char *name = saved_name(r, t);

@@ -46,8 +46,7 @@ fill(Arena *a, const char *ours, const Taken *t)
         out = arena_printf(a, "%s%.*s", out, n, ours);
         ours += n;
         if (*ours == '*') {
-            out = arena_printf(a, "%s%.*s", out, (int)t->n[star],
-                               t->at[star]);
+            out = arena_printf(a, "%s%.*s", out, (int)t->n[star], t->at[star]);
             ours++;
         }
     }
@@ -102,7 +101,8 @@ read_line(Session *s, Renames *out, Span at, const char *line, size_t n)
     else if (stars > STARS || count_stars(r.ours) > stars)
         diag_error(s->diag, at,
                    "expected at most %d * on the left, and no more of them "
-                   "on the right", STARS);
+                   "on the right",
+                   STARS);
     else
         vec_push(s->arena, out, r);
 }
