@@ -273,6 +273,11 @@ void edl_close(EdlInstance *m);
 /* Checks `microbatches` of all inputs against NULL and lo, hi, also. */
 EdlStatus edl_check_inputs(EdlInstance *m, const void *const *inputs,
                            int64_t microbatches);
+/* Steps done that were not skipped: the model's counter. */
+uint64_t edl_updates(const EdlInstance *m);
+/* EDL_ERANGE, once, when a kernel has noted a bad index since the last call;
+ * phase says where, as "forward". */
+EdlStatus edl_check_fault(EdlInstance *m, const char *phase);
 /* The rate of the update to come: set_lr's or the schedule's. */
 double edl_lr(const EdlInstance *m);
 /* Leaves a message and answers s: `return edl_fail(m, EDL_ERANGE, ...)`. */

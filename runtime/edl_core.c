@@ -185,6 +185,17 @@ edl_updates(const EdlInstance *m)
     return (uint64_t)n;
 }
 
+EdlStatus
+edl_check_fault(EdlInstance *m, const char *phase)
+{
+    if (!m->fault)
+        return EDL_OK;
+    m->fault = 0;
+    return edl_fail(m, EDL_ERANGE,
+                    "%s: a computed index was out of range in %s",
+                    m->model->name, phase);
+}
+
 static const EdlTensor *
 find_in(const EdlTensor *t, int32_t n, const char *name)
 {

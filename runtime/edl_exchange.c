@@ -82,6 +82,20 @@ check_input(EdlBatches *b, const EdlTensor *t, const char *path, EdlError *e)
     return EDL_OK;
 }
 
+/* No entry that is no input: a misspelled name is told by its own. */
+static EdlStatus
+check_names(const EdlBatches *b, const char *path, EdlError *e)
+{
+    for (int64_t i = 0; i < b->st.count; i++) {
+        const EdlTensor *t = edl_find(b->model, b->st.entries[i].name);
+        if (!t || t->kind != EDL_INPUT)
+            return edl_error(e, EDL_EMISMATCH,
+                             "%s: the model has no input %s", path,
+                             b->st.entries[i].name);
+    }
+    return EDL_OK;
+}
+
 EdlStatus
 edl_batches_open(EdlBatches *b, const EdlModel *model, const char *path,
                  EdlError *e)
@@ -89,6 +103,8 @@ edl_batches_open(EdlBatches *b, const EdlModel *model, const char *path,
     memset(b, 0, sizeof *b);
     b->model = model;
     EdlStatus s = edl_st_open(&b->st, path, e);
+    if (s == EDL_OK)
+        s = check_names(b, path, e);
     for (int32_t i = 0; i < model->ninputs && s == EDL_OK; i++)
         s = check_input(b, &model->inputs[i], path, e);
     if (s != EDL_OK)

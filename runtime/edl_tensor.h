@@ -18,9 +18,6 @@ void edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
 unsigned char *edl_address(const EdlInstance *m, const EdlTensor *t);
 int edl_tensor_dense(const EdlTensor *t);
 
-/* Steps done that were not skipped. */
-uint64_t edl_updates(const EdlInstance *m);
-
 /* Elements first .. first + n - 1 in row-major order. dst and src hold whole
  * elements; of i4 a tensor is dense and moved as a whole. A gradient is
  * scaled on its way out. */

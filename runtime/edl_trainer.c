@@ -30,6 +30,7 @@ typedef struct Trainer {
     EdlBatches given;
     int has_data, has_validate, has_given;
     uint64_t first_step; /* 0, or where a resumed run begins */
+    uint64_t checkpoint_step; /* of the last checkpoint written */
     int64_t steps;
     EdlProgress progress;
     EdlError error;
@@ -156,7 +157,9 @@ open_data(Trainer *t)
     if (t->flags.inputs) {
         s = edl_batches_open(&t->given, t->model, t->flags.inputs, &t->error);
         t->has_given = s == EDL_OK;
-    } else if (train && train->data.nsources) {
+        return s;
+    }
+    if (train && train->data.nsources) {
         s = edl_feed_open(&t->data, t->model, &train->data, t->m.count.seed,
                           &t->error);
         t->has_data = s == EDL_OK;
@@ -329,19 +332,28 @@ run_step(Trainer *t)
     return EDL_OK;
 }
 
-/* What is due after a step; the end of the run has its own. */
+static EdlStatus
+write_checkpoint(Trainer *t)
+{
+    t->checkpoint_step = t->m.count.step;
+    return save(t, t->model->train->checkpoint);
+}
+
+/* What is due after a step. The validation after the last one waits until
+ * the outputs are written: it writes over them. */
 static EdlStatus
 after_step(Trainer *t)
 {
     const EdlTrain *train = t->model->train;
     uint64_t done = t->m.count.step;
     EdlStatus s = EDL_OK;
-    if (!train || (int64_t)done >= t->steps)
+    if (!train)
         return EDL_OK;
-    if (t->has_validate && every(train->validate_every, done))
+    if (t->has_validate && (int64_t)done < t->steps &&
+        every(train->validate_every, done))
         s = run_validation(t);
     if (s == EDL_OK && train->checkpoint && every(train->checkpoint_every, done))
-        s = save(t, train->checkpoint);
+        s = write_checkpoint(t);
     return s;
 }
 
@@ -377,34 +389,44 @@ write_outputs(Trainer *t)
 }
 
 static void
-say_end(Trainer *t, const char *checkpoint)
+say_end(Trainer *t)
 {
     edl_progress_say(&t->progress, "%s after %llu steps, %.1f s",
                      t->stopped ? "stopped" : "done",
                      (unsigned long long)t->m.count.step,
                      edl_progress_seconds(&t->progress));
-    if (checkpoint)
-        edl_progress_say(&t->progress, "checkpoint: %s", checkpoint);
+    if (t->checkpoint_step)
+        edl_progress_say(&t->progress, "checkpoint of step %llu: %s",
+                         (unsigned long long)t->checkpoint_step,
+                         t->model->train->checkpoint);
     if (t->flags.save)
         edl_progress_say(&t->progress, "saved: %s", t->flags.save);
 }
 
-/* The outputs first: a validation pass writes over them. */
+/* Steps that no checkpoint holds get one at the end, unless --save holds them
+ * or the run was on given batches, which is no training to continue. */
+static int
+wants_checkpoint(const Trainer *t)
+{
+    if (!t->model->train || !t->model->train->checkpoint ||
+        t->m.count.step == t->first_step ||
+        t->m.count.step == t->checkpoint_step)
+        return 0;
+    return t->stopped || (!t->flags.save && !t->has_given);
+}
+
 static EdlStatus
 finish(Trainer *t)
 {
-    const EdlTrain *train = t->model->train;
-    int moved = t->m.count.step != t->first_step;
-    const char *checkpoint = train && moved ? train->checkpoint : NULL;
     EdlStatus s = write_outputs(t);
-    if (s == EDL_OK && checkpoint)
-        s = save(t, checkpoint);
+    if (s == EDL_OK && wants_checkpoint(t))
+        s = write_checkpoint(t);
     if (s == EDL_OK && t->flags.save)
         s = save(t, t->flags.save);
     if (s == EDL_OK && t->has_validate && !t->stopped)
         s = run_validation(t);
     if (s == EDL_OK)
-        say_end(t, checkpoint);
+        say_end(t);
     return s;
 }
 

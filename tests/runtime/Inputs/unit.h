@@ -30,5 +30,6 @@ int unit_pool(void);
 int unit_init(void);
 int unit_layout(void);
 int unit_range(void);
+int unit_feed(void);
 
 #endif
