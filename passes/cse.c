@@ -8,8 +8,12 @@
  * phase are; operands of ops that commute count in either order. Never merged:
  * what names a tensor (a read may stand on the other side of a write) or has
  * an effect, and groups. Phases stay apart, since a value of the forward pass
- * that the backward pass reads has to be saved. Constants of different blocks
- * stay apart, so that equal blocks stay equal. */
+ * that the backward pass reads has to be saved.
+ *
+ * Constants of equal value count as the same operand, but are only merged
+ * where they were made for the same value (k and k'2 of one block): they cost
+ * nothing, and a layer must not read a constant of another one, which would
+ * change its lines when that one goes. */
 #include "passes/pass.h"
 
 typedef struct Table {
@@ -25,12 +29,17 @@ may_merge(const Node *n)
 }
 
 /* Value.mark: a number for each value, by position. */
-static void
-number_values(Graph *g, int *last)
+static size_t
+number_values(Graph *g)
 {
-    graph_each(g, n)
+    int last = 0;
+    size_t nodes = 0;
+    graph_each(g, n) {
+        nodes++;
         for (int i = 0; i < n->n_results; i++)
-            n->results[i]->mark = ++*last;
+            n->results[i]->mark = ++last;
+    }
+    return nodes;
 }
 
 /* Operand i, after the two of an op that commutes were put in order. */
@@ -65,9 +74,9 @@ mix_attr(uint64_t *h, const Attr *a)
 static uint64_t
 hash_node(const Node *n)
 {
-    uint64_t h = ((uint64_t)n->op << 2) + (uint64_t)n->phase;
-    if (n->op == OP_const && n->block)
-        mix(&h, n->block, strlen(n->block));
+    uint64_t h = (uint64_t)n->op << 2;
+    if (n->op != OP_const)
+        h += (uint64_t)n->phase;
     for (int i = 0; i < n->n_args; i++) {
         int id = operand(n, i)->mark;
         mix(&h, &id, sizeof id);
@@ -80,13 +89,10 @@ hash_node(const Node *n)
 }
 
 static bool
-same_place(const Node *a, const Node *b)
+same_phase(const Node *a, const Node *b)
 {
-    if (a->phase != b->phase || a->stage != b->stage)
-        return false;
-    if (a->op != OP_const || a->block == b->block)
-        return true;
-    return a->block && b->block && strcmp(a->block, b->block) == 0;
+    return a->op == OP_const ||
+           (a->phase == b->phase && a->stage == b->stage);
 }
 
 static bool
@@ -104,10 +110,10 @@ static bool
 same(const Node *a, const Node *b)
 {
     if (a->op != b->op || a->n_args != b->n_args ||
-        a->n_results != b->n_results || !same_place(a, b) || !same_attrs(a, b))
+        a->n_results != b->n_results || !same_phase(a, b) || !same_attrs(a, b))
         return false;
     for (int i = 0; i < a->n_args; i++)
-        if (operand(a, i) != operand(b, i))
+        if (operand(a, i)->mark != operand(b, i)->mark)
             return false;
     for (int i = 0; i < a->n_results; i++)
         if (!type_equal(&a->results[i]->type, &b->results[i]->type))
@@ -127,32 +133,57 @@ find(Table *t, Node *n)
     return t->slots[i];
 }
 
+/* The constant whose name n's is with '2 or so, if it is the same. */
+static Node *
+find_base(Graph *g, const Node *n)
+{
+    const char *name = n->results[0]->name;
+    const Value *v = map_get(&graph_outer(g)->values,
+                             arena_strndup(g->module->arena, name,
+                                           strcspn(name, "'")));
+    return v && v->def->graph == g && v->def->order < n->order &&
+                   v->def->phase == n->phase && same(v->def, n)
+               ? v->def
+               : NULL;
+}
+
+/* Node.mark: the node has lost its uses to another. */
+static void
+merge_node(Graph *g, Table *t, Node *n)
+{
+    Node *first = find(t, n);
+    if (first == n)
+        return;
+    if (n->op == OP_const) {
+        n->results[0]->mark = first->results[0]->mark;
+        first = find_base(g, n);
+        if (!first)
+            return;
+    }
+    for (int i = 0; i < n->n_results; i++)
+        value_forward(n->results[i], first->results[i]);
+    n->mark = 1;
+}
+
 static void
 merge(Graph *g, Table *t)
 {
-    for (Node *n = g->first, *next; n; n = next) {
-        next = n->next;
+    graph_each(g, n) {
+        n->mark = 0;
         for (int i = 0; i < n->n_args; i++)
             node_set_arg(n, i, value_final(n->args[i]));
-        if (!may_merge(n))
-            continue;
-        Node *first = find(t, n);
-        if (first == n)
-            continue;
-        for (int i = 0; i < n->n_results; i++)
-            value_forward(n->results[i], first->results[i]);
+        if (may_merge(n))
+            merge_node(g, t, n);
     }
     graph_forward(g);
 }
 
-/* forward is cleared, so the nodes that lost are found by having no place in
- * the table. */
 static void
-remove_merged(Graph *g, Table *t)
+remove_merged(Graph *g)
 {
     for (Node *n = g->first, *next; n; n = next) {
         next = n->next;
-        if (may_merge(n) && find(t, n) != n)
+        if (n->mark)
             node_remove(n);
     }
 }
@@ -162,17 +193,14 @@ pass_cse(Module *m)
 {
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];
-        int values = 0;
-        size_t nodes = 0;
-        number_values(g, &values);
-        graph_each(g, n)
-            nodes++;
+        size_t nodes = number_values(g);
         Table t = {.cap = 16};
         while (t.cap <= 2 * nodes)
             t.cap *= 2;
         t.slots = ARENA_ARRAY(m->arena, Node *, t.cap);
+        graph_number(g);
         merge(g, &t);
-        remove_merged(g, &t);
+        remove_merged(g);
     }
     return true;
 }
