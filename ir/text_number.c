@@ -8,11 +8,17 @@
 
 enum { DOUBLE_BYTES = 40 };
 
+/* Whole numbers up to a million stay as people write them: 10000, not 1e+04.
+ */
 static void
 shortest(char out[DOUBLE_BYTES], double x)
 {
     if (isnan(x)) {
         strcpy(out, "nan");
+        return;
+    }
+    if (fabs(x) <= 1e6 && x == floor(x)) {
+        snprintf(out, DOUBLE_BYTES, "%.0f", x);
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
