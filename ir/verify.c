@@ -107,8 +107,10 @@ verify_train(Verifier *v)
         verify_source(v, &t->data.at[i]);
     for (int i = 0; i < t->validate.n; i++)
         verify_source(v, &t->validate.at[i]);
-    if (t->accumulate < 1)
+    if (t->accumulate < 1) {
         verify_fault(v, "a step has at least one microbatch");
+        v->unsound = true;
+    }
 }
 
 /* ---- the module ---- */
@@ -120,14 +122,19 @@ verify_module(Module *m)
     for (int i = 0; i < m->tensors.n; i++)
         verify_tensor(&v, m->tensors.at[i]);
     verify_train(&v);
+    if (m->slots < 1) {
+        verify_fault(&v, "there is at least one stash slot");
+        v.unsound = true;
+    }
     for (int i = 0; i < m->graphs.n; i++) {
         int before = v.faults;
         verify_graph(&v, m->graphs.at[i]);
+        v.unsound |= v.faults != before;
         if (v.faults == before)
             verify_storage(&v, m->graphs.at[i]);
     }
     verify_programs(&v);
-    if (v.faults == 0)
+    if (!v.unsound)
         verify_placement(&v);
     arena_free(v.arena);
     return v.faults == 0;

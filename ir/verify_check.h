@@ -8,6 +8,7 @@ typedef struct Verifier {
     Module *m;
     Arena *arena; /* for the check alone */
     int faults;
+    bool unsound; /* places and times of values cannot be told */
     Span at;          /* where faults are */
     const char *what; /* the node or tensor they are about */
 } Verifier;
@@ -22,7 +23,7 @@ void verify_graph(Verifier *v, Graph *g);
 /* The body of a group is what its kind allows. */
 void verify_group(Verifier *v, Node *fused);
 /* Homes, layouts, storage that is written while it is still read. Needs a
- * graph without other faults. */
+ * graph that verify_graph has no fault of. */
 void verify_storage(Verifier *v, Graph *g);
 /* Regions and offsets; nothing before placement. */
 void verify_placement(Verifier *v);

@@ -290,8 +290,10 @@ verify_storage(Verifier *v, Graph *g)
     for (int i = 0; i < v->m->tensors.n; i++)
         v->m->tensors.at[i]->mark = i;
     verify_homes(&w, g);
-    if (v->faults != before)
+    if (v->faults != before) {
+        v->unsound = true;
         return;
+    }
     graph_number(g);
     note_uses(g, -1);
     verify_writes(&w);
