@@ -21,13 +21,32 @@ grad_sub(Grad *c)
         grad_give(c, grad1(c, OP_neg, grad_dy(c)));
 }
 
+/* A normalized row from its operand, mean and deviation, which the norm's own
+ * gradient reads too: so that it need not be saved beside them. */
+static Value *
+norm_again(Grad *c, Value *v)
+{
+    const Node *n = v->def;
+    bool layernorm = n->op == OP_layernorm;
+    if ((!layernorm && n->op != OP_rmsnorm) || v->result != 0 ||
+        v->type.dtype != DT_f32 || !n->args[0]->note)
+        return v;
+    Value *x = n->args[0];
+    if (layernorm)
+        x = grad2(c, OP_sub, x, n->results[1]);
+    return grad2(c, OP_mul, x, n->results[layernorm ? 2 : 1]);
+}
+
 /* y = a * b:  d b, d a */
 void
 grad_mul(Grad *c)
 {
-    for (int i = 0; i < 2; i++)
-        if (grad_for(c, i))
-            grad_give(c, grad2(c, OP_mul, grad_dy(c), grad_x(c, 1 - i)));
+    for (int i = 0; i < 2; i++) {
+        if (!grad_for(c, i))
+            continue;
+        Value *other = norm_again(c, grad_x(c, 1 - i));
+        grad_give(c, grad2(c, OP_mul, grad_dy(c), other));
+    }
 }
 
 /* y = a / b:  d/b, -(d/b) y: no square of b that could leave the range */
