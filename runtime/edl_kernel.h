@@ -3,7 +3,7 @@
  * Everything is static inline, free of branches that depend on data and of
  * calls into libm (edl_sinf, edl_cosf and edl_powf excepted), so a compiler
  * turns a loop over it into vectors; an element's bits do not depend on its
- * place. Compile with -ffp-contract=off. docs/api.md has the table of errors. */
+ * place. Compile with -ffp-contract=off. docs/api.md has their errors. */
 #ifndef EDL_KERNEL_H
 #define EDL_KERNEL_H
 
@@ -15,6 +15,10 @@
 #if defined(__FAST_MATH__) || \
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "edl: fast-math changes results; compile without it"
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "edl: files and packed weights are little-endian"
 #endif
 
 #if defined(__cplusplus) || defined(__GNUC__)

@@ -99,8 +99,10 @@ print_rate(const EdlProgress *p, double t)
 static void
 print_line(EdlProgress *p, const EdlMetrics *m, double t)
 {
-    fprintf(stderr, "%sstep %llu/%lld  loss %.4f", p->drawn ? "\r" : "",
-            (unsigned long long)m->step + 1, (long long)p->steps, m->loss);
+    fprintf(stderr, "%sstep %llu/%lld", p->drawn ? "\r" : "",
+            (unsigned long long)m->step + 1, (long long)p->steps);
+    if (p->has_loss)
+        fprintf(stderr, "  loss %.4f", m->loss);
     if (m->lr > 0)
         fprintf(stderr, "  lr %.3g", m->lr);
     if (m->grad_norm >= 0)
@@ -140,9 +142,10 @@ static void
 write_metrics(EdlProgress *p, const EdlMetrics *m, const EdlCounters *c)
 {
     char loss[EDL_NUMBER_TEXT], norm[EDL_NUMBER_TEXT], lr[EDL_NUMBER_TEXT];
-    fprintf(p->metrics, "{\"step\":%llu,\"loss\":%s,\"lr\":%s",
-            (unsigned long long)m->step, edl_number(loss, m->loss),
-            edl_number(lr, m->lr));
+    fprintf(p->metrics, "{\"step\":%llu", (unsigned long long)m->step);
+    if (p->has_loss)
+        fprintf(p->metrics, ",\"loss\":%s", edl_number(loss, m->loss));
+    fprintf(p->metrics, ",\"lr\":%s", edl_number(lr, m->lr));
     if (m->grad_norm >= 0 || m->grad_norm != m->grad_norm)
         fprintf(p->metrics, ",\"grad_norm\":%s",
                 edl_number(norm, m->grad_norm));

@@ -15,6 +15,7 @@ extern "C" {
 
 typedef struct EdlProgress {
     int quiet, terminal, drawn; /* drawn: an unfinished line stands there */
+    int has_loss;
     int64_t steps;              /* of the whole run */
     int64_t items;              /* tokens or samples of a step */
     const char *unit;           /* "tokens" or "samples" */

@@ -153,8 +153,9 @@ write_tensor(const EdlStOut *o, EdlStSink sink, void *user)
     int64_t chunk = (int64_t)CHUNK_BYTES * 8 / bits;
     for (int64_t first = 0; first < total; first += chunk) {
         int64_t n = total - first < chunk ? total - first : chunk;
+        uint64_t bytes = ((uint64_t)n * (uint64_t)bits + 7) / 8;
         o->fill(o->arg, first, n, aligned);
-        EdlStatus s = sink(user, aligned, ((uint64_t)n * (uint64_t)bits + 7) / 8);
+        EdlStatus s = sink(user, aligned, bytes);
         if (s != EDL_OK)
             return s;
     }

@@ -307,7 +307,7 @@ call_model(Trainer *t, EdlMetrics *out)
 {
     if (!t->model->step) {
         EdlStatus s = evaluate(t, out);
-        t->m.count.step++;
+        out->step = t->m.count.step++;
         return s;
     }
     const void *const *in = (const void *const *)t->inputs;
@@ -352,7 +352,8 @@ after_step(Trainer *t)
     if (t->has_validate && (int64_t)done < t->steps &&
         every(train->validate_every, done))
         s = run_validation(t);
-    if (s == EDL_OK && train->checkpoint && every(train->checkpoint_every, done))
+    if (s == EDL_OK && train->checkpoint &&
+        every(train->checkpoint_every, done))
         s = write_checkpoint(t);
     return s;
 }
@@ -437,6 +438,7 @@ count_items(Trainer *t)
     const EdlTensor *x = t->model->inputs;
     t->progress.quiet = t->flags.quiet;
     t->progress.steps = t->steps;
+    t->progress.has_loss = t->model->loss >= 0;
     t->progress.unit = "samples";
     t->progress.items = per_step(t);
     if (t->model->ninputs == 0 || x->ndim == 0)

@@ -1,12 +1,11 @@
-"""toy_files.py TOY DIR: runs the toy's trainer on good and bad files."""
+"""toy_files.py DIR: runs DIR/toy and DIR/infer on good and bad files."""
 import json
 import os
 import struct
 import subprocess
 import sys
 
-toy, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
-os.chdir(folder)
+os.chdir(sys.argv[1])
 
 
 def write(path, tensors, meta=None, cut=0):
@@ -38,8 +37,8 @@ def read(path):
     return out
 
 
-def run(*args, status=0, says=""):
-    p = subprocess.run([toy, "--quiet", *args], stderr=subprocess.PIPE,
+def run(*args, status=0, says="", program="./toy"):
+    p = subprocess.run([program, "--quiet", *args], stderr=subprocess.PIPE,
                        universal_newlines=True)
     assert p.returncode == status, (args, p.returncode, p.stderr)
     assert says in p.stderr, (args, p.stderr)
@@ -127,3 +126,12 @@ run("--inputs=one.st", "--steps=1", "--save=no/dir.st", status=1,
 run("--inputs=one.st", "--steps=1", "--metrics=no/m.jsonl", status=1,
     says="cannot write")
 run("--steps=1", status=1, says="train.bin: cannot open")
+
+# A model that does not train runs forward, once for each batch.
+run("--inputs=six.st", "--init=3.st", "--outputs=o.st", "--metrics=m.jsonl",
+    program="./infer")
+with open("m.jsonl") as f:
+    lines = [json.loads(line) for line in f]
+assert [m["step"] for m in lines] == list(range(6))
+assert abs(lines[5]["loss"] - read("o.st")["loss"][0]) < 1e-6
+run(program="./infer", status=1, says="the model has no data")

@@ -12,7 +12,8 @@ static const Row rows[] = {
     {"header", unit_header}, {"round_trip", unit_round_trip},
     {"hooks", unit_hooks}, {"npy", unit_npy}, {"csv", unit_csv},
     {"names", unit_names}, {"number", unit_number}, {"pool", unit_pool},
-    {"init", unit_init}, {"layout", unit_layout}, {"range", unit_range}, {"feed", unit_feed},
+    {"init", unit_init}, {"layout", unit_layout}, {"range", unit_range},
+    {"feed", unit_feed},
 };
 
 int
