@@ -1,6 +1,8 @@
 #include "frontend/lower_session.h"
+#include "frontend/parse.h"
 
-/* All models of one file. */
+/* All models of one file. Layers have shapes only where they are used: of a
+ * file without a model there is only the syntax to check. */
 static void
 check_file(Session *s, const char *path)
 {
@@ -9,7 +11,11 @@ check_file(Session *s, const char *path)
         return;
     int n;
     const char *const *models = lower_models(s->arena, s->interner, &o, &n);
-    if (n == 0 || o.model) {
+    if (n == 0 && !o.model) {
+        parse_file(s->arena, s->interner, s->diag, o.file, o.text, o.n);
+        return;
+    }
+    if (o.model) {
         lower_model(s->arena, s->interner, s->diag, &o);
         return;
     }

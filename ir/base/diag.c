@@ -22,6 +22,7 @@ struct Diag {
     Arena *arena;
     VEC(Source) sources;
     VEC(Message *) messages;
+    int reported; /* repetitions and dropped ones included */
     int dropped;
     Message *last; /* NULL: the last error was a repetition, or dropped */
 };
@@ -37,6 +38,11 @@ diag_new(Arena *a)
 int
 diag_add_source(Diag *d, const char *name, const char *text, size_t n)
 {
+    for (int i = 0; i < d->sources.n; i++) {
+        const Source *s = &d->sources.at[i];
+        if (s->n == n && !strcmp(s->name, name) && !memcmp(s->text, text, n))
+            return i;
+    }
     vec_push(d->arena, &d->sources, source_new(d->arena, name, text, n));
     return d->sources.n - 1;
 }
@@ -75,6 +81,7 @@ diag_error(Diag *d, Span at, const char *fmt, ...)
     const char *text = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
     d->last = NULL;
+    d->reported++;
     for (int i = 0; i < d->messages.n; i++) {
         const Message *m = d->messages.at[i];
         if (!compare_places(m->at, at) && !strcmp(m->text, text))
@@ -105,7 +112,7 @@ diag_note(Diag *d, Span at, const char *fmt, ...)
 int
 diag_count(const Diag *d)
 {
-    return d->messages.n + d->dropped;
+    return d->reported;
 }
 
 /* Insertion keeps equal places in the order in which they were found, and

@@ -29,7 +29,9 @@ typedef enum { DIAG_TEXT, DIAG_JSON } DiagFormat;
 
 Diag *diag_new(Arena *a);
 
-/* name is printed as given; text is kept, not copied. Returns the file. */
+/* name is printed as given; text is kept, not copied. Returns the file; the
+ * same one for the same name and text, so that reading a source again finds
+ * the same places. */
 int diag_add_source(Diag *d, const char *name, const char *text, size_t n);
 const char *diag_source_name(const Diag *d, int file);
 
@@ -40,6 +42,8 @@ void diag_error(Diag *d, Span at, const char *fmt, ...)
 void diag_note(Diag *d, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* How often diag_error was called: it grows exactly when something is wrong,
+ * also when that was said before. */
 int diag_count(const Diag *d);
 void diag_print(const Diag *d, FILE *to, DiagFormat format);
 

@@ -49,7 +49,7 @@ test_order(Arena *a)
            "f.edl:1:1: note: x is here\n"
            "    1 | x = y\n"
            "      | ^~~\n");
-    if (diag_count(d) != 2)
+    if (diag_count(d) != 3)
         failures++;
     free(out);
 }
