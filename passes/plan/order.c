@@ -4,7 +4,10 @@
 typedef struct Item {
     Node *node;
     VEC(int) deps;
-    int next; /* dependency to visit */
+    VEC(int) waiting; /* early nodes that need it */
+    int missing;      /* of an early node: what it waits for */
+    int next;         /* dependency to visit */
+    int when;         /* ORDER_ */
     bool entered, put;
 } Item;
 
@@ -24,6 +27,7 @@ typedef struct Sort {
     Item *items;
     int n;
     VEC(Link) links;
+    VEC(int) ready;
     Access *access; /* by Tensor.mark - 1 */
     int n_tensors;
 } Sort;
@@ -148,6 +152,47 @@ build(Sort *s)
     depend_on_storage(s);
 }
 
+/* Reads and views come along with whoever needs them. */
+static bool
+comes_along(const Item *x)
+{
+    return x->node->op == OP_read ||
+           (x->when == ORDER_LATE && (op_info[x->node->op].flags & OP_VIEW));
+}
+
+static void
+wait_for(Sort *s, int early, int on)
+{
+    Item *x = &s->items[on];
+    if (comes_along(x)) {
+        for (int k = 0; k < x->deps.n; k++)
+            wait_for(s, early, x->deps.at[k]);
+        return;
+    }
+    s->items[early].missing++;
+    vec_push(s->a, &x->waiting, early);
+}
+
+static void
+find_waiting(Sort *s)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < s->items[i].deps.n; k++)
+            if (s->items[i].when == ORDER_EARLY)
+                wait_for(s, i, s->items[i].deps.at[k]);
+}
+
+/* Early nodes that waited for nothing else are ready. */
+static void
+put_one(Sort *s, Item *x)
+{
+    x->put = true;
+    node_move_before(x->node, s->g, NULL);
+    for (int k = 0; k < x->waiting.n; k++)
+        if (--s->items[x->waiting.at[k]].missing == 0)
+            vec_push(s->a, &s->ready, x->waiting.at[k]);
+}
+
 /* Puts item and, before it, all that it needs. */
 static void
 put(Sort *s, int item, int *stack)
@@ -168,21 +213,46 @@ put(Sort *s, int item, int *stack)
             stack[top++] = d;
             continue;
         }
-        x->put = true;
-        node_move_before(x->node, s->g, NULL);
+        put_one(s, x);
         top--;
     }
+}
+
+static void
+put_with_ready(Sort *s, int item, int *stack)
+{
+    put(s, item, stack);
+    for (int i = 0; i < s->ready.n; i++)
+        if (!s->items[s->ready.at[i]].put)
+            put(s, s->ready.at[i], stack);
+    s->ready.n = 0;
+}
+
+static void
+sort(Graph *g, bool marked)
+{
+    Sort s = {.a = arena_new(), .g = g};
+    build(&s);
+    for (int i = 0; i < s.n && marked; i++)
+        s.items[i].when = s.items[i].node->mark;
+    find_waiting(&s);
+    int *stack = ARENA_ARRAY(s.a, int, s.n + 1);
+    for (int late = 0; late < 2; late++)
+        for (int i = 0; i < s.n; i++)
+            if (!s.items[i].put && (late || s.items[i].when != ORDER_LATE))
+                put_with_ready(&s, i, stack);
+    graph_number(g);
+    arena_free(s.a);
 }
 
 void
 order_sort(Graph *g)
 {
-    Sort s = {.a = arena_new(), .g = g};
-    build(&s);
-    int *stack = ARENA_ARRAY(s.a, int, s.n + 1);
-    for (int i = 0; i < s.n; i++)
-        if (!s.items[i].put)
-            put(&s, i, stack);
-    graph_number(g);
-    arena_free(s.a);
+    sort(g, false);
+}
+
+void
+order_sort_marked(Graph *g)
+{
+    sort(g, true);
 }

@@ -18,4 +18,12 @@ bool order_changes(const Node *n, int i);
  * Operand lists of groups must be fresh. Linear. */
 void order_sort(Graph *g);
 
+/* The same, where Node.mark moves nodes: */
+enum {
+    ORDER_STAY,
+    ORDER_LATE, /* right before the first node that needs it */
+    ORDER_EARLY /* right behind the last node that it needs */
+};
+void order_sort_marked(Graph *g);
+
 #endif
