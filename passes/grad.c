@@ -78,29 +78,59 @@ check_rules(Graph *g)
         for (int i = 0; i < n->n_results; i++)
             if (on_the_way(n->results[i]) && !has_rule(n, i))
                 diag_error(g->module->diag, n->loc,
-                           "%s has no derivative: `%s` is on the way from a "
-                           "parameter to the loss",
-                           op_info[n->op].name, n->results[i]->name);
+                           "%s is on the way from a parameter to the loss and "
+                           "has no derivative", op_info[n->op].name);
+}
+
+/* A declaration that was used twelve times is one mistake. */
+static const char *
+place_key(Module *m, Span at)
+{
+    return intern(m->interner, arena_printf(m->arena, "%d:%d:%d", at.file,
+                                            at.line, at.col));
+}
+
+static void
+say_unreached(Module *m, const Tensor *t, int others, const char *loss)
+{
+    const char *more = others ? arena_printf(m->arena, " (nor on %d more that "
+                                             "are declared here)", others)
+                              : "";
+    diag_error(m->diag, t->loc,
+               "`%s` does not depend on parameter `%s`%s, which is to be "
+               "trained", loss, t->name, more);
+    diag_note(m->diag, t->loc,
+              "use it, or write `param frozen` to keep it as it is");
 }
 
 static void
 check_params(Graph *g, const char *loss)
 {
     Module *m = g->module;
+    Map places = {0};
     for (int i = 0; i < m->tensors.n; i++)
-        m->tensors.at[i]->mark = 0;
+        m->tensors.at[i]->mark = m->tensors.at[i]->kind != TENSOR_param;
     graph_each(g, n)
         if (n->op == OP_read && on_the_way(n->results[0]))
             n->tensor->mark = 1;
     for (int i = 0; i < m->tensors.n; i++) {
-        Tensor *t = m->tensors.at[i];
-        if (t->kind != TENSOR_param || t->mark)
+        const Tensor *t = m->tensors.at[i];
+        if (t->mark)
             continue;
-        diag_error(m->diag, t->loc,
-                   "`%s` does not depend on parameter `%s`, which is to be "
-                   "trained", loss, t->name);
-        diag_note(m->diag, t->loc,
-                  "use it, or write `param frozen` to keep it as it is");
+        const char *key = place_key(m, t->loc);
+        map_put(m->arena, &places, key,
+                (void *)((intptr_t)map_get(&places, key) + 1));
+    }
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->mark)
+            continue;
+        const char *key = place_key(m, t->loc);
+        intptr_t n = (intptr_t)map_get(&places, key);
+        if (n == 0)
+            continue;
+        say_unreached(m, t, (int)n - 1, loss);
+        map_put(m->arena, &places, key, NULL);
     }
 }
 
