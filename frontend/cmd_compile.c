@@ -1,18 +1,98 @@
-#include "frontend/parse.h"
-#include "frontend/session.h"
+#include "frontend/lower_session.h"
+#include "frontend/output.h"
+#include "frontend/size.h"
+#include "passes/pass.h"
 
-/* edlc FILE -o DIR. */
+#include <stdlib.h>
+
+/* --memory wins over the file's `memory`. False after an error. */
+static bool
+take_limit(Session *s, Module *m)
+{
+    const char *text = s->options->memory;
+    if (!text)
+        return true;
+    char *end;
+    double share = strtod(text, &end);
+    if (end != text && strcmp(end, "%") == 0 && share > 0) {
+        module_set_option(m, "limit", text);
+        return true;
+    }
+    int64_t bytes = size_parse(text);
+    if (bytes <= 0) {
+        diag_error(s->diag, (Span){0},
+                   "--memory=%s: expected a size as 3GiB, or 80%%", text);
+        return false;
+    }
+    module_set_option(m, "limit",
+                      arena_printf(s->arena, "%lld", (long long)bytes));
+    return true;
+}
+
+static Status
+run_passes(Session *s, Module *m)
+{
+    const Options *in = s->options;
+    PassOptions o = {.dump = in->dump,
+                     .stop_after = in->stop_after,
+                     .only = in->only,
+                     .time = in->time,
+                     .out = stdout};
+    if (passes_run(m, &o))
+        return STATUS_DONE;
+    return m->over_limit ? STATUS_LIMIT : STATUS_INPUT;
+}
+
+/* The files of one model. */
+static Status
+compile(Session *s, Module *m, OutFiles *out)
+{
+    (void)out;
+    if (!take_limit(s, m))
+        return STATUS_USAGE;
+    Status status = run_passes(s, m);
+    if (status != STATUS_DONE || s->options->stop_after || s->options->only)
+        return status;
+    diag_error(s->diag, (Span){0}, "this edlc cannot emit C yet");
+    return STATUS_INPUT;
+}
+
+/* Two models of a file share the runtime's files. */
+static void
+add_files(Session *s, OutFiles *all, const OutFiles *one)
+{
+    for (int i = 0; i < one->files.n; i++) {
+        bool there = false;
+        for (int k = 0; k < all->files.n; k++)
+            there = there || strcmp(all->files.at[k].name,
+                                    one->files.at[i].name) == 0;
+        if (!there)
+            vec_push(s->arena, &all->files, one->files.at[i]);
+    }
+}
+
+/* edlc FILE -o DIR: every model of the file, or --model. */
 Status
 cmd_compile(Session *s)
 {
-    const char *path, *text;
-    size_t n;
+    const char *path;
+    LowerOptions o;
+    Modules models = {0};
+    OutFiles all = {0};
     if (!session_one_input(s, &path))
         return STATUS_USAGE;
-    if (!session_read(s, path, &text, &n))
+    if (!lower_options(s, path, &o) ||
+        !lower_file(s->arena, s->interner, s->diag, &o, &models))
         return STATUS_INPUT;
-    parse_file(s->arena, s->interner, s->diag, path, text, n);
-    if (!diag_count(s->diag))
-        bug("this edlc cannot generate code yet");
-    return STATUS_INPUT;
+    for (int i = 0; i < models.n; i++) {
+        OutFiles one = {0};
+        Status status = compile(s, models.at[i], &one);
+        if (status != STATUS_DONE)
+            return status;
+        add_files(s, &all, &one);
+    }
+    const char *folder = s->options->output ? s->options->output : ".";
+    if (all.files.n && !output_write(s, folder, &all))
+        return STATUS_INPUT;
+    return STATUS_DONE;
 }

@@ -1,7 +1,6 @@
 #include "frontend/lower.h"
 
 #include "frontend/low.h"
-#include "frontend/parse.h"
 
 /* ---- what was asked for ---- */
 
@@ -38,6 +37,45 @@ check_settings(Lower *l)
                                             "more",
                        set->name, (long long)set->value);
         }
+    }
+}
+
+/* Every train and plan block is of a model of the file. */
+static void
+check_blocks(Lower *l)
+{
+    VEC(const char *) models = {0};
+    const Decls *decls = &l->main->syntax->decls;
+    for (int i = 0; i < decls->n; i++)
+        if (decls->at[i]->kind == DECL_MODEL)
+            vec_push(l->arena, &models, decls->at[i]->name.text);
+    for (int i = 0; i < decls->n; i++) {
+        const Decl *d = decls->at[i];
+        bool block = d->kind == DECL_TRAIN || d->kind == DECL_PLAN;
+        bool found = !block || !d->name.text;
+        for (int k = 0; k < models.n; k++)
+            found = found || strcmp(models.at[k], d->name.text) == 0;
+        if (!found &&
+            low_error(l, d->name.at, "there is no model `%s`", d->name.text))
+            low_legal(l, d->name.text, models.at, models.n, "the models are");
+    }
+}
+
+/* One model a name. */
+static void
+check_models(Lower *l)
+{
+    Map seen = {0};
+    const Decls *decls = &l->main->syntax->decls;
+    for (int i = 0; i < decls->n; i++) {
+        const Decl *d = decls->at[i];
+        if (d->kind != DECL_MODEL)
+            continue;
+        const Decl *old = map_get(&seen, d->name.text);
+        if (old && low_error(l, d->name.at, "`%s` is declared twice",
+                             d->name.text))
+            low_note(l, old->name.at, "first here");
+        map_put(l->arena, &seen, d->name.text, (void *)d);
     }
 }
 
@@ -218,6 +256,8 @@ start(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
     l->unit = l->main;
     check_settings(l);
     check_constants(l);
+    check_models(l);
+    check_blocks(l);
     return diag_count(d) == before ? l : NULL;
 }
 
@@ -231,14 +271,23 @@ lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
     return l->module;
 }
 
-const char *const *
-lower_models(Arena *a, Interner *in, const LowerOptions *o, int *n)
+bool
+lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o,
+           Modules *out)
 {
-    VEC(const char *) names = {0};
-    Syntax *s = parse_file(a, in, diag_new(a), o->file, o->text, o->n);
-    for (int i = 0; i < s->decls.n; i++)
-        if (s->decls.at[i]->kind == DECL_MODEL && s->decls.at[i]->name.text)
-            vec_push(a, &names, s->decls.at[i]->name.text);
-    *n = names.n;
-    return names.at;
+    Lower *l = start(a, in, d, o);
+    if (!l)
+        return false;
+    bool good = true;
+    int n = 0;
+    const Decls *decls = &l->main->syntax->decls;
+    for (int i = 0; i < decls->n; i++) {
+        if (decls->at[i]->kind != DECL_MODEL ||
+            (o->model && strcmp(o->model, decls->at[i]->name.text) != 0))
+            continue;
+        n++;
+        good = build_model(l, decls->at[i], o->mode) && good;
+        vec_push(a, out, l->module);
+    }
+    return n ? good : find_model(l, o->model) != NULL;
 }

@@ -30,8 +30,11 @@ typedef struct LowerOptions {
  * NULL when there are errors, which are in the Diag. */
 Module *lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o);
 
-/* The names of the file's models, in order; of those that parse. */
-const char *const *lower_models(Arena *a, Interner *in, const LowerOptions *o,
-                                int *n);
+typedef VEC(Module *) Modules;
+
+/* All models of the file, or o->model, in the order of the text. False when
+ * there are errors. */
+bool lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o,
+                Modules *out);
 
 #endif
