@@ -84,6 +84,8 @@ cmd_compile(Session *s)
     if (!lower_options(s, path, &o) ||
         !lower_file(s->arena, s->interner, s->diag, &o, &models))
         return STATUS_INPUT;
+    if (models.n == 0)
+        diag_error(s->diag, (Span){0}, "%s has no model", path);
     for (int i = 0; i < models.n; i++) {
         OutFiles one = {0};
         Status status = compile(s, models.at[i], &one);

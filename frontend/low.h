@@ -154,6 +154,7 @@ typedef struct Lower {
     int depth;
     int64_t work;
     bool stopped; /* gave up: too large */
+    bool unparsed; /* a file has errors of syntax */
     bool failed;  /* the model has errors: what it lacks is no news */
 } Lower;
 

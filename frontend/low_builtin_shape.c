@@ -240,13 +240,14 @@ make_stack(Site *s)
     Value **parts = ARENA_ARRAY(s->l->arena, Value *, n + 1);
     if (!list_values(s, parts))
         return low_poison();
-    int rank = parts[0]->type.rank;
+    Type first = parts[0]->type;
+    int rank = first.rank;
     if (!site_axis(s, 1, rank + 1, &axis))
         return low_poison();
     for (int i = 0; i < n; i++) {
         int64_t *dims = new_dims(s);
         const Type *t = &parts[i]->type;
-        if (!type_equal(t, &parts[0]->type) || rank == MAX_RANK) {
+        if (!type_equal(t, &first) || rank == MAX_RANK) {
             low_error(s->l, site_span(s, 0),
                       "stack needs tensors of one shape with at most %d axes, "
                       "found %s and %s",

@@ -149,8 +149,10 @@ unit_new(Lower *l, Unit *importer, const char *name, Span at, const Found *f)
                 .import_at = at, .busy = true};
     map_put(l->arena, &l->unit_of, f->path, u);
     vec_push(l->arena, &l->units, u);
+    int before = diag_count(l->diag);
     u->syntax = parse_file(l->arena, l->interner, l->diag, f->path, f->text,
                            f->n);
+    l->unparsed = l->unparsed || diag_count(l->diag) != before;
     if (!importer)
         l->main = u;
     for (int i = 0; i < u->syntax->decls.n; i++) {

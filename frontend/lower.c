@@ -214,8 +214,7 @@ fill_head(Lower *l, bool trains)
     }
 }
 
-/* False: there are errors. */
-static bool
+static void
 build_model(Lower *l, const Decl *model, LowerMode mode)
 {
     int before = diag_count(l->diag);
@@ -235,7 +234,6 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
         l->module->train = train;
     if (trains && train && train->validate.n && diag_count(l->diag) == before)
         build_graph(l, model, "evaluate", false);
-    return diag_count(l->diag) == before;
 }
 
 /* ---- doors ---- */
@@ -248,46 +246,48 @@ start(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
     l->interner = in;
     l->diag = d;
     l->options = o;
-    int before = diag_count(d);
     take_settings(l);
     low_load(l);
-    if (diag_count(d) != before)
+    if (l->unparsed)
         return NULL;
     l->unit = l->main;
     check_settings(l);
     check_constants(l);
     check_models(l);
     check_blocks(l);
-    return diag_count(d) == before ? l : NULL;
+    return l;
 }
 
 Module *
 lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
 {
+    int before = diag_count(d);
     Lower *l = start(a, in, d, o);
     const Decl *model = l ? find_model(l, o->model) : NULL;
-    if (!model || !build_model(l, model, o->mode))
-        return NULL;
-    return l->module;
+    if (model)
+        build_model(l, model, o->mode);
+    return diag_count(d) == before ? l->module : NULL;
 }
 
 bool
 lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o,
            Modules *out)
 {
+    int before = diag_count(d), n = 0;
     Lower *l = start(a, in, d, o);
     if (!l)
         return false;
-    bool good = true;
-    int n = 0;
     const Decls *decls = &l->main->syntax->decls;
     for (int i = 0; i < decls->n; i++) {
-        if (decls->at[i]->kind != DECL_MODEL ||
-            (o->model && strcmp(o->model, decls->at[i]->name.text) != 0))
+        const Decl *model = decls->at[i];
+        if (model->kind != DECL_MODEL ||
+            (o->model && strcmp(o->model, model->name.text) != 0))
             continue;
         n++;
-        good = build_model(l, decls->at[i], o->mode) && good;
+        build_model(l, model, o->mode);
         vec_push(a, out, l->module);
     }
-    return n ? good : find_model(l, o->model) != NULL;
+    if (n == 0 && o->model)
+        find_model(l, o->model);
+    return diag_count(d) == before;
 }

@@ -32,8 +32,8 @@ Module *lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o);
 
 typedef VEC(Module *) Modules;
 
-/* All models of the file, or o->model, in the order of the text. False when
- * there are errors. */
+/* All models of the file, or o->model, in the order of the text; a file may
+ * have none. False when there are errors. */
 bool lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o,
                 Modules *out);
 
