@@ -9,7 +9,8 @@ constant_value(const Value *v, double *x)
     if (n->op != OP_const)
         return false;
     const Attr *whole = node_attr(n, "int");
-    if (whole && (whole->i > (int64_t)1 << 53 || whole->i < -((int64_t)1 << 53)))
+    const int64_t most = (int64_t)1 << 53;
+    if (whole && (whole->i > most || whole->i < -most))
         return false;
     *x = whole ? (double)whole->i : node_float(n, "value", 0);
     return true;

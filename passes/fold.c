@@ -1,7 +1,7 @@
 /* fold: computes what constants decide.
  *
  *     a = const (value = 2) : f32[]
- *     b = sqrt a : f32[]            =>    b = const (value = 1.41421354) : f32[]
+ *     b = sqrt a : f32[]         =>    b = const (value = 1.41421354) : f32[]
  *
  * A const fills its type with one number, so an op of constants is a number
  * too, whatever its shape. Each result is rounded as its dtype is, which gives
