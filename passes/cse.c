@@ -7,8 +7,8 @@
  * Nodes are the same when op, operands, attributes, result types, stage and
  * phase are; operands of ops that commute count in either order. Never merged:
  * what names a tensor (a read may stand on the other side of a write) or has
- * an effect, and groups. Phases stay apart, since a value of the forward pass
- * that the backward pass reads has to be saved.
+ * an effect, groups, and opaque nodes. Phases stay apart, since a value of
+ * the forward pass that the backward pass reads has to be saved.
  *
  * Constants of equal value count as the same operand, but are only merged
  * where they were made for the same value (k and k'2 of one block): they cost
@@ -24,7 +24,7 @@ typedef struct Table {
 static bool
 may_merge(const Node *n)
 {
-    return !n->body && n->n_results > 0 &&
+    return !n->body && n->n_results > 0 && n->op != OP_opaque &&
            !(op_info[n->op].flags & (OP_PINNED | OP_TENSOR));
 }
 

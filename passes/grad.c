@@ -136,6 +136,7 @@ check_params(Graph *g, const char *loss)
 
 /* ---- gradients ---- */
 
+/* A parameter that a graph reads twice accumulates twice. */
 static void
 accumulate(Graph *g, Value *param)
 {
@@ -148,7 +149,9 @@ accumulate(Graph *g, Value *param)
         Attr to = attr_word("to", dtype_info[t->type.dtype].name);
         total = graph_add(g, OP_cast, name, &total, 1, &to, 1)->results[0];
     }
-    graph_write(g, OP_accumulate, t, total);
+    Node *n = graph_write(g, OP_accumulate, t, total);
+    if (t->mark++)
+        node_set_attr(n, attr_bool("more", true));
 }
 
 static void
