@@ -141,6 +141,7 @@ typedef struct Lower {
     Env *env;
     Frame *frame;
     Map said;       /* places that have their error already */
+    int mistakes;   /* errors, also those that were dropped */
     bool said_last; /* the last low_error was printed: notes belong to it */
     Map scopes;     /* ScopeUse */
     Map reads;      /* Value of a tensor in this graph */

@@ -37,6 +37,7 @@ say_once(Lower *l, Span at)
 bool
 low_error(Lower *l, Span at, const char *fmt, ...)
 {
+    l->mistakes++;
     l->said_last = say_once(l, at);
     if (!l->said_last)
         return false;

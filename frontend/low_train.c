@@ -341,7 +341,7 @@ need_lines(Lower *l, const Decl *block, const Line *const *seen)
 Train *
 low_train(Lower *l, const Decl *block)
 {
-    int before = diag_count(l->diag);
+    int before = l->mistakes;
     const Line *seen[N_LINES] = {NULL};
     Train *t = ARENA_NEW(l->arena, Train);
     t->accumulate = 1;
@@ -353,10 +353,10 @@ low_train(Lower *l, const Decl *block)
             rule->read(l, line, t);
     }
     need_lines(l, block, seen);
-    if (diag_count(l->diag) == before)
+    if (l->mistakes == before)
         train_check_data(l, t, block);
     train_groups(l, block, t);
-    return diag_count(l->diag) == before ? t : NULL;
+    return l->mistakes == before ? t : NULL;
 }
 
 const Decl *

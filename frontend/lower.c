@@ -217,7 +217,7 @@ fill_head(Lower *l, bool trains)
 static void
 build_model(Lower *l, const Decl *model, LowerMode mode)
 {
-    int before = diag_count(l->diag);
+    int before = l->mistakes;
     const char *name = model->name.text;
     const Decl *block = low_train_decl(l, name);
     bool trains = mode == LOWER_grads || (mode == LOWER_train && block);
@@ -225,14 +225,14 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     l->shapes = (Map){0};
     fill_head(l, trains);
     build_graph(l, model, "main", trains);
-    l->failed = diag_count(l->diag) != before;
+    l->failed = l->mistakes != before;
     if (!l->failed)
         need_output(l, model);
     Train *train = block ? low_train(l, block) : NULL;
     low_plan(l, name);
     if (trains)
         l->module->train = train;
-    if (trains && train && train->validate.n && diag_count(l->diag) == before)
+    if (trains && train && train->validate.n && l->mistakes == before)
         build_graph(l, model, "evaluate", false);
 }
 
