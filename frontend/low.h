@@ -376,6 +376,8 @@ Val make_arange(Site *s);
 
 /* The train block of the model; NULL without one, or with errors. */
 const Decl *low_train_decl(Lower *l, const char *model);
+/* Where a message about the whole block stands. */
+Span low_block_at(const Decl *block);
 Train *low_train(Lower *l, const Decl *train);
 void low_plan(Lower *l, const char *model);
 

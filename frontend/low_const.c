@@ -142,8 +142,11 @@ int_binary(Lower *l, const Expr *e, const Val *a, const Val *b)
     case BIN_POW:
         fits = pow_exact(a->i, b->i, &r);
         break;
-    default: /* DIV; the caller keeps the others away */
+    case BIN_DIV:
         return divide_ints(l, e, a, b);
+    case BIN_OR: case BIN_AND: case BIN_EQ: case BIN_NE: case BIN_LT:
+    case BIN_LE: case BIN_GT: case BIN_GE: case BIN_MATMUL: case BIN_COUNT:
+        bug("no arithmetic: %s", binary_text[e->u.binary.op]);
     }
     return fits ? low_int(e->at, r) : too_large(l, e, a, b);
 }
@@ -171,13 +174,17 @@ float_binary(Lower *l, const Expr *e, double a, double b)
         return finite(l, e, a * b);
     case BIN_POW:
         return finite(l, e, pow(a, b));
-    default:
+    case BIN_DIV:
         if (b == 0) {
             low_error(l, e->at, "division by zero");
             return low_poison();
         }
         return finite(l, e, a / b);
+    case BIN_OR: case BIN_AND: case BIN_EQ: case BIN_NE: case BIN_LT:
+    case BIN_LE: case BIN_GT: case BIN_GE: case BIN_MATMUL: case BIN_COUNT:
+        break;
     }
+    bug("no arithmetic: %s", binary_text[e->u.binary.op]);
 }
 
 /* ---- comparisons and logic ---- */

@@ -251,6 +251,6 @@ train_check_data(Lower *l, const Train *t, const Decl *block)
         if (low_error(l, x->loc, n ? "two `data` lines fill the input `%s`"
                                    : "no `data` line fills the input `%s`",
                       x->name))
-            low_note(l, block->name.at, "the train block is here");
+            low_note(l, low_block_at(block), "the train block is here");
     }
 }

@@ -55,21 +55,33 @@ name_parts(Lower *l, const Names *names, const Val *v)
         value_rename(v->list[i].value, low_path(l, names->at[i].text));
 }
 
+/* One value for each name; poison where they are not as many. */
+static const Val *
+several(Lower *l, const Stmt *s)
+{
+    const Names *names = &s->u.assign.names;
+    Expr *e = s->u.assign.value;
+    Val v = low_exprs(l, e, low_path(l, names->at[0].text));
+    bool fits = v.kind == VAL_LIST && v.n == names->n;
+    if (fits && e->kind == EX_CALL)
+        name_parts(l, names, &v);
+    if (fits)
+        return v.list;
+    if (v.kind != VAL_POISON)
+        low_error(l, e->at, "%d names take %s", names->n,
+                  v.kind == VAL_LIST
+                      ? arena_printf(l->arena, "%d values", v.n)
+                      : "one value");
+    return ARENA_ARRAY(l->arena, Val, names->n);
+}
+
 static void
 assign_several(Lower *l, const Stmt *s)
 {
     const Names *names = &s->u.assign.names;
-    Val v = low_exprs(l, s->u.assign.value, low_path(l, names->at[0].text));
-    bool fits = v.kind == VAL_LIST && v.n == names->n;
-    if (!fits && v.kind != VAL_POISON)
-        low_error(l, s->u.assign.value->at, "%d names take %s", names->n,
-                  v.kind == VAL_LIST
-                      ? arena_printf(l->arena, "%d values", v.n)
-                      : "one value");
-    if (fits && s->u.assign.value->kind == EX_CALL)
-        name_parts(l, names, &v);
+    const Val *v = several(l, s);
     for (int i = 0; i < names->n; i++)
-        low_bind(l, &names->at[i], fits ? v.list[i] : low_poison());
+        low_bind(l, &names->at[i], v[i]);
 }
 
 static void
@@ -292,20 +304,24 @@ next(Lower *l, const Stmt *s)
         vec_push(l->arena, &l->nexts, ((Next){t, v, name->at}));
 }
 
-static void
-output(Lower *l, const Stmt *s)
+/* A constant as a tensor of its widest type. */
+static Val
+constant_output(Lower *l, const Val *v, Span at, const char *path)
 {
-    const Name *name = &s->u.assign.names.at[0];
+    Dtype d = v->kind == VAL_INT    ? DT_i64
+              : v->kind == VAL_BOOL ? DT_bool
+                                    : DT_f32;
+    return low_val(low_splat(l, v, d, path), at);
+}
+
+static void
+output_value(Lower *l, const Name *name, Val v, Span at)
+{
     const char *path = low_path(l, name->text);
-    Expr *e = s->u.assign.value;
-    Val v = low_expr(l, e, path);
     if (low_is_const(&v)) {
-        Dtype d = v.kind == VAL_INT    ? DT_i64
-                  : v.kind == VAL_BOOL ? DT_bool
-                                       : DT_f32;
-        v = low_val(low_splat(l, &v, d, path), e->at);
+        v = constant_output(l, &v, at, path);
     } else if (!low_is_value(&v) && v.kind != VAL_POISON) {
-        low_error(l, e->at, "an output is a tensor, found %s",
+        low_error(l, at, "an output is a tensor, found %s",
                   low_describe(l, &v));
         v = low_poison();
     }
@@ -318,6 +334,21 @@ output(Lower *l, const Stmt *s)
             graph_write(l->graph, OP_write, t, x);
     }
     low_bind(l, name, v);
+}
+
+static void
+output(Lower *l, const Stmt *s)
+{
+    const Names *names = &s->u.assign.names;
+    Expr *e = s->u.assign.value;
+    const char *path = low_path(l, names->at[0].text);
+    if (names->n == 1) {
+        output_value(l, &names->at[0], low_expr(l, e, path), e->at);
+        return;
+    }
+    const Val *v = several(l, s);
+    for (int i = 0; i < names->n; i++)
+        output_value(l, &names->at[i], v[i], e->at);
 }
 
 /* ---- control ---- */

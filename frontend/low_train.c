@@ -333,7 +333,7 @@ need_lines(Lower *l, const Decl *block, const Line *const *seen)
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < N_LINES; k++)
             if (strcmp(line_rules[k].keyword, needed[i]) == 0 && !seen[k])
-                low_error(l, block->name.at, "the train block has no `%s` "
+                low_error(l, low_block_at(block), "the train block has no `%s` "
                                              "line",
                           needed[i]);
 }
@@ -359,6 +359,15 @@ low_train(Lower *l, const Decl *block)
     return l->mistakes == before ? t : NULL;
 }
 
+Span
+low_block_at(const Decl *block)
+{
+    Span at = block->at;
+    at.end_line = at.line;
+    at.end_col = at.col + 1;
+    return block->name.text ? block->name.at : at;
+}
+
 const Decl *
 low_train_decl(Lower *l, const char *model)
 {
@@ -366,11 +375,12 @@ low_train_decl(Lower *l, const char *model)
     const Decls *decls = &l->main->syntax->decls;
     for (int i = 0; i < decls->n; i++) {
         const Decl *d = decls->at[i];
-        if (d->kind != DECL_TRAIN || strcmp(d->name.text, model) != 0)
+        if (d->kind != DECL_TRAIN ||
+            (d->name.text && strcmp(d->name.text, model) != 0))
             continue;
-        if (found && low_error(l, d->name.at, "a second train block of `%s`",
-                               model))
-            low_note(l, found->name.at, "the first is here");
+        if (found && low_error(l, low_block_at(d),
+                               "a second train block of `%s`", model))
+            low_note(l, low_block_at(found), "the first is here");
         found = found ? found : d;
     }
     return found;

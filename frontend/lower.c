@@ -52,7 +52,15 @@ check_blocks(Lower *l)
     for (int i = 0; i < decls->n; i++) {
         const Decl *d = decls->at[i];
         bool block = d->kind == DECL_TRAIN || d->kind == DECL_PLAN;
-        bool found = !block || !d->name.text;
+        bool found = !block;
+        if (block && !d->name.text) {
+            found = models.n < 2 || d->kind == DECL_PLAN;
+            if (!found &&
+                low_error(l, low_block_at(d), "the file has several models: "
+                                              "say whose `train` this is"))
+                low_legal(l, "", models.at, models.n, "the models are");
+            continue;
+        }
         for (int k = 0; k < models.n; k++)
             found = found || strcmp(models.at[k], d->name.text) == 0;
         if (!found &&
