@@ -36,8 +36,7 @@ typedef enum EdlStatus {
     EDL_EMISMATCH = 8,/* a good file of another model: names or shapes */
     EDL_ENOMEM = 9,
     EDL_EDEVICE = 10, /* the accelerator failed */
-    EDL_EUNSUPPORTED = 11, /* this model was compiled without that action */
-    EDL_ESTOPPED = 12 /* a hook asked to stop */
+    EDL_EUNSUPPORTED = 11 /* this model was compiled without that action */
 } EdlStatus;
 
 /* A short English text, never NULL. */

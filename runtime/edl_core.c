@@ -37,8 +37,6 @@ edl_status_text(EdlStatus s)
         return "the device failed";
     case EDL_EUNSUPPORTED:
         return "the model was compiled without this action";
-    case EDL_ESTOPPED:
-        return "stopped by a hook";
     }
     return "unknown status";
 }

@@ -158,16 +158,19 @@ edl_exp_parts(float x, float lo)
     float t = edl_fmaf(c, 0x1.715476p+0f, 0x1.8p+23f); /* round(c / ln 2) */
     uint32_t n = edl_bits(t) - 0x4b400000u;
     float k = t - 0x1.8p+23f;
-    float r = edl_fmaf(k, -0x1.62e4p-1f, c);
-    r = edl_fmaf(k, -0x1.7f7d1cp-20f, r);
-    r = r + lo;
+    float high = edl_fmaf(k, -0x1.62e4p-1f, c); /* exact */
+    float rest = edl_fmaf(k, -0x1.7f7d1cp-20f, lo);
+    float r = high + rest;
     float p = 0x1.9df7f8p-13f;
     p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
     p = edl_fmaf(p, r, 0x1.11131p-7f);
     p = edl_fmaf(p, r, 0x1.5554e8p-5f);
     p = edl_fmaf(p, r, 0x1.555554p-3f);
     p = edl_fmaf(p, r, 0.5f);
-    p = edl_fmaf(p, r * r, r) + 1.0f;
+    /* what r and 1 + r lost in rounding goes into the small summand */
+    float one = 1.0f + r;
+    float low = (r - (one - 1.0f)) + (rest - (r - high));
+    p = one + edl_fmaf(p, r * r, low);
     /* two factors: 2^n itself may overflow, or lose the bits of a denormal */
     uint32_t half = (uint32_t)((int32_t)n >> 1);
     return p * edl_pow2i(half) * edl_pow2i(n - half);
@@ -244,7 +247,11 @@ edl_sigmoid_parts(float x, float lo, float *rest)
 {
     float sign = x < 0.0f ? -1.0f : 1.0f;
     float e = edl_exp_parts(-edl_absf(x), -sign * lo);
-    float big = 1.0f / (1.0f + e), small = e / (1.0f + e);
+    float d = 1.0f + e, big = 1.0f / d, small = e * big;
+    /* one step towards e / (1 + e), with what 1 + e lost */
+    float left = edl_fmaf(-small, d, e);
+    left = edl_fmaf(-small, e - (d - 1.0f), left);
+    small = edl_fmaf(left, big, small);
     *rest = x < 0.0f ? big : small;
     return x < 0.0f ? small : big;
 }

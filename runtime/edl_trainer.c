@@ -1,7 +1,7 @@
 /* The trainer of every model: memory, data, steps, validation, checkpoints.
  * It never calls setlocale, and it holds no state outside a Trainer. */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE 1
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 #include "edl.h"
 
@@ -11,6 +11,7 @@
 #include "edl_progress.h"
 #include "edl_tensor.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +89,16 @@ map_memory(Trainer *t, EdlRegions *regions)
     return EDL_OK;
 }
 
+/* The processors that this process may use. */
 static int
 default_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef CPU_COUNT
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        n = CPU_COUNT(&set);
+#endif
     return n < 1 ? 1 : n > 256 ? 256 : (int)n;
 }
 
