@@ -1,6 +1,7 @@
 /* The functions of edl_kernel.h against libm in double: the largest error in
- * units of the result's last place, and a hash of all results, over every float whose bits are a multiple
- * of STRIDE (argument 1). Exit 1 when one is above its bound. */
+ * units of the result's last place, and a hash of all results, over every
+ * float whose bits are a multiple of argument 1. Argument 2: there is no fma
+ * in hardware. Exit 1 when an error is above its bound. */
 #include "edl_kernel.h"
 
 #include <stdio.h>

@@ -15,7 +15,8 @@ build "$1" "${CC:-cc}"
 grep -q -w fma /proc/cpuinfo 2>/dev/null || exit 0
 build "$1" "${CC:-cc}" -mfma
 "$1" "${stride:-100003}" >"$1.cc" || { cat "$1.cc"; exit 1; }
-for flags in "clang -mfma -mavx2" "${CC:-cc} -march=native" "clang -O0 -mfma"; do
+for flags in "clang -mfma -mavx2" "clang -O0 -mfma" \
+        "${CC:-cc} -march=native"; do
     # shellcheck disable=SC2086
     build "$1" $flags
     "$1" "${stride:-100003}" >"$1.other"
