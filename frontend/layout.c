@@ -148,22 +148,35 @@ is_open(const Layout *l, int closer)
     return false;
 }
 
+/* A closing bracket without its opening one. */
+static void
+close_nothing(Layout *l, const Token *t)
+{
+    const Token *open = innermost(l);
+    if (open && open->kind != '{') {
+        report_unclosed(l, t); /* `(a]`: the user took the wrong one */
+        emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
+        l->open.n--;
+        return;
+    }
+    if (t->kind == '}' && l->closed_for_user) {
+        l->closed_for_user--;
+        return;
+    }
+    diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
+    if (t->kind != '}') { /* the grammar gives the statement up */
+        emit(l, t);
+        l->out->at[l->out->n - 1].flags |= TOK_REPORTED;
+    }
+}
+
 static void
 close_bracket(Layout *l, const Token *t)
 {
     if (t->kind == '}')
         close_expressions(l, t);
     if (!is_open(l, t->kind)) {
-        const Token *open = innermost(l);
-        if (open && open->kind != '{') {
-            report_unclosed(l, t); /* `(a]`: the user took the wrong one */
-            emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
-            l->open.n--;
-        } else if (t->kind == '}' && l->closed_for_user) {
-            l->closed_for_user--;
-        } else {
-            diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
-        }
+        close_nothing(l, t);
         return;
     }
     if (closer_of(innermost(l))[0] != t->kind)
