@@ -80,6 +80,47 @@ edl_progress_say(EdlProgress *p, const char *format, ...)
     fputc('\n', stderr);
 }
 
+int
+edl_is_scalar(const EdlTensor *output)
+{
+    EdlDtype d = output->dtype;
+    return output->ndim == 0 && (d == EDL_F32 || d == EDL_F64 ||
+                                 d == EDL_F16 || d == EDL_BF16);
+}
+
+/* The loss stands on its own. */
+static int
+reported(const EdlProgress *p, int32_t i)
+{
+    return i != p->model->loss && edl_is_scalar(&p->model->outputs[i]);
+}
+
+/* ,"outputs":{"accuracy":0.5} */
+static void
+write_outputs(const EdlProgress *p)
+{
+    char text[EDL_NUMBER_TEXT];
+    int n = 0;
+    for (int32_t i = 0; i < p->model->noutputs; i++) {
+        if (!reported(p, i))
+            continue;
+        fprintf(p->metrics, "%s\"%s\":%s", n++ ? "," : ",\"outputs\":{",
+                p->model->outputs[i].name, edl_number(text, p->scalars[i]));
+    }
+    if (n)
+        fputc('}', p->metrics);
+}
+
+static void
+print_outputs(const EdlProgress *p)
+{
+    for (int32_t i = 0; i < p->model->noutputs; i++) {
+        if (reported(p, i))
+            fprintf(stderr, "  %s %.4f", p->model->outputs[i].name,
+                    p->scalars[i]);
+    }
+}
+
 /* ---- the line ---- */
 
 static void
@@ -101,8 +142,9 @@ print_line(EdlProgress *p, const EdlMetrics *m, double t)
 {
     fprintf(stderr, "%sstep %llu/%lld", p->drawn ? "\r" : "",
             (unsigned long long)m->step + 1, (long long)p->steps);
-    if (p->has_loss)
+    if (p->model->loss >= 0)
         fprintf(stderr, "  loss %.4f", m->loss);
+    print_outputs(p);
     if (m->lr > 0)
         fprintf(stderr, "  lr %.3g", m->lr);
     if (m->grad_norm >= 0)
@@ -143,7 +185,7 @@ write_metrics(EdlProgress *p, const EdlMetrics *m, const EdlCounters *c)
 {
     char loss[EDL_NUMBER_TEXT], norm[EDL_NUMBER_TEXT], lr[EDL_NUMBER_TEXT];
     fprintf(p->metrics, "{\"step\":%llu", (unsigned long long)m->step);
-    if (p->has_loss)
+    if (p->model->loss >= 0)
         fprintf(p->metrics, ",\"loss\":%s", edl_number(loss, m->loss));
     fprintf(p->metrics, ",\"lr\":%s", edl_number(lr, m->lr));
     if (m->grad_norm >= 0 || m->grad_norm != m->grad_norm)
@@ -152,6 +194,7 @@ write_metrics(EdlProgress *p, const EdlMetrics *m, const EdlCounters *c)
     if (m->valid_targets >= 0)
         fprintf(p->metrics, ",\"valid_targets\":%lld",
                 (long long)m->valid_targets);
+    write_outputs(p);
     fprintf(p->metrics,
             ",\"skipped\":%s,\"skipped_steps\":%llu,\"epoch\":%llu,"
             "\"index\":%llu}\n",
@@ -178,12 +221,17 @@ edl_progress_validation(EdlProgress *p, uint64_t step, double loss,
 {
     char text[EDL_NUMBER_TEXT];
     if (p->metrics) {
-        fprintf(p->metrics,
-                "{\"step\":%llu,\"validation_loss\":%s,\"batches\":%lld}\n",
-                (unsigned long long)step, edl_number(text, loss),
-                (long long)batches);
+        fprintf(p->metrics, "{\"step\":%llu,\"validation_loss\":%s",
+                (unsigned long long)step, edl_number(text, loss));
+        write_outputs(p);
+        fprintf(p->metrics, ",\"batches\":%lld}\n", (long long)batches);
         fflush(p->metrics);
     }
-    edl_progress_say(p, "step %llu  validation loss %.4f",
-                     (unsigned long long)step, loss);
+    if (p->quiet)
+        return;
+    fprintf(stderr, "%sstep %llu  validation loss %.4f",
+            p->drawn ? "\r\x1b[K" : "", (unsigned long long)step, loss);
+    print_outputs(p);
+    fputc('\n', stderr);
+    p->drawn = 0;
 }

@@ -15,7 +15,8 @@ extern "C" {
 
 typedef struct EdlProgress {
     int quiet, terminal, drawn; /* drawn: an unfinished line stands there */
-    int has_loss;
+    const EdlModel *model;
+    double *scalars;            /* of model->outputs, where edl_is_scalar */
     int64_t steps;              /* of the whole run */
     int64_t items;              /* tokens or samples of a step */
     const char *unit;           /* "tokens" or "samples" */
@@ -24,6 +25,9 @@ typedef struct EdlProgress {
     int64_t done, shown_at, rate_at;
     FILE *metrics;              /* NULL: none */
 } EdlProgress;
+
+/* Floating outputs of rank 0 are reported beside the loss. */
+int edl_is_scalar(const EdlTensor *output);
 
 /* Appends to the metrics file when a run is resumed, else begins it anew. */
 EdlStatus edl_progress_open(EdlProgress *p, const char *metrics, int append,

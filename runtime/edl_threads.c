@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SPINS = 8192, SPINS_OF_THE_CALLER = 1 << 16 };
+enum { SPINS = 2048, SPINS_OF_THE_CALLER = 1 << 14 };
 
 struct EdlPool {
     pthread_t *threads;

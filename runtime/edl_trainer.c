@@ -125,7 +125,10 @@ make_model(Trainer *t)
         return model_failed(t, s);
     t->inputs = (unsigned char **)calloc((size_t)t->model->ninputs + 1,
                                          sizeof *t->inputs);
-    if (!t->inputs)
+    t->progress.model = t->model;
+    t->progress.scalars = (double *)calloc((size_t)t->model->noutputs + 1,
+                                           sizeof(double));
+    if (!t->inputs || !t->progress.scalars)
         return edl_error(&t->error, EDL_ENOMEM, "out of memory");
     for (int32_t i = 0; i < t->model->ninputs; i++)
         t->inputs[i] = edl_address(&t->m, &t->model->inputs[i]);
@@ -239,6 +242,28 @@ read_batch(Trainer *t, uint64_t step, uint64_t *epoch, uint64_t *index)
 
 /* ---- validation, checkpoints ---- */
 
+/* Adds weight times the floating scalar outputs to progress.scalars. */
+static void
+add_scalars(Trainer *t, double weight)
+{
+    for (int32_t i = 0; i < t->model->noutputs; i++) {
+        double raw = 0, x = 0;
+        const EdlTensor *o = &t->model->outputs[i];
+        if (!edl_is_scalar(o))
+            continue;
+        edl_gather(&t->m, o, 0, 1, &raw);
+        edl_convert(o->dtype, &raw, EDL_F64, &x, 1);
+        t->progress.scalars[i] += weight * x;
+    }
+}
+
+static void
+clear_scalars(Trainer *t)
+{
+    for (int32_t i = 0; i < t->model->noutputs; i++)
+        t->progress.scalars[i] = 0;
+}
+
 static EdlStatus
 evaluate(Trainer *t, EdlMetrics *out)
 {
@@ -257,6 +282,7 @@ run_validation(Trainer *t)
     int64_t n = train->validate_batches;
     if (n == 0 || n > most)
         n = most > 0 ? most : 1;
+    clear_scalars(t);
     for (int64_t i = 0; i < n; i++) {
         EdlMetrics metrics;
         EdlStatus s = edl_feed_read(&t->validate, &epoch, &index, 1,
@@ -266,6 +292,7 @@ run_validation(Trainer *t)
         if (s != EDL_OK)
             return s;
         sum += metrics.loss;
+        add_scalars(t, 1.0 / (double)n);
     }
     edl_progress_validation(&t->progress, t->m.count.step, sum / (double)n, n);
     return EDL_OK;
@@ -335,6 +362,8 @@ run_step(Trainer *t)
         return s;
     c->epoch = epoch;
     c->index = index;
+    clear_scalars(t);
+    add_scalars(t, 1.0);
     edl_progress_step(&t->progress, &metrics, c);
     return EDL_OK;
 }
@@ -445,7 +474,6 @@ count_items(Trainer *t)
     const EdlTensor *x = t->model->inputs;
     t->progress.quiet = t->flags.quiet;
     t->progress.steps = t->steps;
-    t->progress.has_loss = t->model->loss >= 0;
     t->progress.unit = "samples";
     t->progress.items = per_step(t);
     if (t->model->ninputs == 0 || x->ndim == 0)
@@ -507,6 +535,7 @@ release(Trainer *t)
     edl_close(&t->m);
     edl_pool_free(t->pool);
     free(t->inputs);
+    free(t->progress.scalars);
     if (t->memory)
         munmap(t->memory, (size_t)t->memory_bytes);
 }

@@ -38,7 +38,18 @@ static const EdlTensor inputs[] = {
 static const EdlTensor outputs[] = {
     {"loss", EDL_OUTPUT, EDL_F32, EDL_IO, 0, 0, {0}, {0}, 1.0, EDL_INIT_CONST,
      0.0, 0.0, NO_CHECK},
+    {"double", EDL_OUTPUT, EDL_F64, EDL_IO, 8, 0, {0}, {0}, 1.0,
+     EDL_INIT_CONST, 0.0, 0.0, NO_CHECK},
 };
+
+/* The loss, and twice the loss. */
+static void
+publish(EdlInstance *m, float loss)
+{
+    double twice = 2 * (double)loss;
+    memcpy(m->region[EDL_IO], &loss, sizeof loss);
+    memcpy(m->region[EDL_IO] + 8, &twice, sizeof twice);
+}
 
 static float *
 f32(EdlInstance *m, int i)
@@ -139,8 +150,7 @@ step(EdlInstance *m, const void *const *in, EdlMetrics *out)
                              m->count.microbatch++, f32(m, 4)) / TOY_N;
         *i64(m, 2) += TOY_B * TOY_T;
     }
-    float published = (float)loss;
-    memcpy(m->region[EDL_IO], &published, sizeof published);
+    publish(m, (float)loss);
     if (out) {
         EdlMetrics metrics = {loss, -1.0, edl_lr(m), TOY_N * TOY_B * TOY_T,
                               m->count.step, 0, 0};
@@ -159,7 +169,7 @@ evaluate(EdlInstance *m, const void *const *in, EdlMetrics *out)
         return s;
     float loss = pass(m, (const int32_t *)in[0], (const int32_t *)in[1], 1, 0,
                       NULL);
-    memcpy(m->region[EDL_IO], &loss, sizeof loss);
+    publish(m, loss);
     EdlMetrics metrics = {(double)loss, -1.0, 0.0, TOY_B * TOY_T,
                           m->count.step, 0, 0};
     *out = metrics;
@@ -180,6 +190,6 @@ static const EdlTrain train = {
 const EdlModel toy_model = {
     EDL_ABI, "toy", "0123456789abcdef",
     {{STATE, MATRIX, 0, 0, 64 + 2 * IDS, 0}},
-    tensors, 5, inputs, 2, outputs, 1, 0, 3, TOY_N, &train, NULL, rate, step,
+    tensors, 5, inputs, 2, outputs, 2, 0, 3, TOY_N, &train, NULL, rate, step,
     NULL, NULL, NULL, evaluate,
 };

@@ -30,7 +30,7 @@ def read(path):
     out = {}
     for name, t in header.items():
         a, b = t["data_offsets"]
-        code = {"F32": "f", "I64": "q"}[t["dtype"]]
+        code = {"F32": "f", "F64": "d", "I64": "q"}[t["dtype"]]
         n = (b - a) // struct.calcsize(code)
         out[name] = struct.unpack("<%d%s" % (n, code),
                                   raw[8 + size + a:8 + size + b])
@@ -63,7 +63,7 @@ run("--inputs=six.st", "--resume=1.st", "--steps=3", "--save=b.st")
 assert read("3.st") == read("b.st")
 run("--inputs=one.st", "--steps=2", "--outputs=o.st", "--grads")
 out = read("o.st")
-assert sorted(out) == ["grad/w", "loss"] and len(out["grad/w"]) == 64
+assert sorted(out) == ["double", "grad/w", "loss"] and len(out["grad/w"]) == 64
 run("--inputs=six.st", "--steps=4", status=1,
     says="batches for 3 steps, the run needs 4")
 write("bad.st", batch(5))
