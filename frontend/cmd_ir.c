@@ -28,9 +28,8 @@ run_passes(Session *s, Module *m)
                      .stop_after = in->stop_after,
                      .time = in->time,
                      .verify = true,
-                     .shuffle = in->shuffle
-                                    ? strtoull(in->shuffle, NULL, 10)
-                                    : 0,
+                     .shuffle =
+                         in->shuffle ? strtoull(in->shuffle, NULL, 10) : 0,
                      .out = stdout};
     if (in->only)
         return run_only(s, m, o);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 const char *const attr_kind_name[] = {
-    [ATTR_int] = "an integer",        [ATTR_float] = "a number",
-    [ATTR_bool] = "true or false",    [ATTR_word] = "a word",
-    [ATTR_str] = "a quoted text",     [ATTR_ints] = "a list of integers",
+    [ATTR_int] = "an integer",     [ATTR_float] = "a number",
+    [ATTR_bool] = "true or false", [ATTR_word] = "a word",
+    [ATTR_str] = "a quoted text",  [ATTR_ints] = "a list of integers",
 };
 
 static const char *const kind_word[] = {

@@ -34,8 +34,7 @@ extent_range(const Type *t, const Layout *l, int64_t *first, int64_t *last)
     }
     *first = offset;
     *last = offset;
-    return add_product(first, lo, 1) && add_product(last, hi, 1) &&
-           *first >= 0;
+    return add_product(first, lo, 1) && add_product(last, hi, 1) && *first >= 0;
 }
 
 int64_t

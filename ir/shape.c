@@ -106,8 +106,8 @@ shape_is_scalar(Shaper *s, int i, Dtype d)
 {
     if (s->args[i].dtype == d && s->args[i].rank == 0)
         return true;
-    const char *text = arena_printf(s->arena, "expected a scalar of %s",
-                                    dtype_info[d].name);
+    const char *text =
+        arena_printf(s->arena, "expected a scalar of %s", dtype_info[d].name);
     return shape_fail_at(s, text, i, -1);
 }
 
@@ -117,9 +117,8 @@ shape_same_dtype(Shaper *s, int i, int k)
     Dtype a = s->args[i].dtype, b = s->args[k].dtype;
     if (a == b)
         return true;
-    const char *text =
-        arena_printf(s->arena, "%s meets %s; cast one of them",
-                     dtype_info[a].name, dtype_info[b].name);
+    const char *text = arena_printf(s->arena, "%s meets %s; cast one of them",
+                                    dtype_info[a].name, dtype_info[b].name);
     return shape_fail_pair(s, text, i, -1, k, -1);
 }
 
@@ -194,9 +193,8 @@ check_declared(Shaper *s, const AttrRule *rule)
         if (!attr_rule_is(rule, a->key))
             continue;
         if (seen++)
-            return shape_fail(s, arena_printf(s->arena,
-                                              "attribute %s comes twice",
-                                              a->key));
+            return shape_fail(
+                s, arena_printf(s->arena, "attribute %s comes twice", a->key));
         if (a->kind != rule->kind)
             return shape_fail(
                 s, arena_printf(s->arena, "attribute %s: expected %s", a->key,
@@ -214,10 +212,9 @@ check_attrs(Shaper *s)
     AttrRule rule;
     for (int i = 0; i < s->n_attrs; i++)
         if (!attr_rule_find(s->op, s->attrs[i].key, &rule))
-            return shape_fail(s, arena_printf(s->arena,
-                                              "%s has no attribute %s",
-                                              op_info[s->op].name,
-                                              s->attrs[i].key));
+            return shape_fail(
+                s, arena_printf(s->arena, "%s has no attribute %s",
+                                op_info[s->op].name, s->attrs[i].key));
     const char *at = op_info[s->op].attrs;
     while (attr_rule_next(&at, &rule))
         if (!check_declared(s, &rule))
@@ -237,9 +234,9 @@ check_arity(Shaper *s)
     const char *more = info->max_args < 0 ? " or more" : "";
     if (info->max_args > info->min_args)
         more = arena_printf(s->arena, " to %d", info->max_args);
-    return shape_fail(s, arena_printf(s->arena,
-                                      "expected %d%s operands, found %d",
-                                      info->min_args, more, s->n_args));
+    return shape_fail(s,
+                      arena_printf(s->arena, "expected %d%s operands, found %d",
+                                   info->min_args, more, s->n_args));
 }
 
 static bool
@@ -256,8 +253,7 @@ check_args(Shaper *s)
 static bool
 rule_scalar_f32(Shaper *s)
 {
-    return shape_is_scalar(s, 0, DT_i64) &&
-           shape_give(s, type_scalar(DT_f32));
+    return shape_is_scalar(s, 0, DT_i64) && shape_give(s, type_scalar(DT_f32));
 }
 
 static bool
@@ -278,41 +274,75 @@ static bool
 apply(Shaper *s)
 {
     switch (op_info[s->op].shape) {
-    case SHAPE_NONE: return shape_rule_none(s);
+    case SHAPE_NONE:
+        return shape_rule_none(s);
     case SHAPE_TENSOR:
-    case SHAPE_GIVEN: return shape_rule_given(s);
-    case SHAPE_SCALAR_F32: return rule_scalar_f32(s);
-    case SHAPE_SAME: return shape_rule_same(s);
-    case SHAPE_FLOAT_SAME: return shape_rule_float_same(s);
-    case SHAPE_BOOL_SAME: return rule_bool_same(s);
-    case SHAPE_COMPARE1: return rule_compare1(s);
-    case SHAPE_CAST: return shape_rule_cast(s);
-    case SHAPE_BROADCAST: return shape_rule_broadcast(s);
-    case SHAPE_COMPARE: return shape_rule_compare(s);
-    case SHAPE_LOGIC: return shape_rule_logic(s);
-    case SHAPE_WHERE: return shape_rule_where(s);
-    case SHAPE_REDUCE: return shape_rule_reduce(s);
-    case SHAPE_REDUCE_I32: return shape_rule_reduce_i32(s);
-    case SHAPE_ARG1: return shape_rule_arg1(s);
-    case SHAPE_MATMUL: return shape_rule_matmul(s);
-    case SHAPE_NORM: return shape_rule_norm(s);
-    case SHAPE_EMBEDDING: return shape_rule_embedding(s);
-    case SHAPE_TAKE: return shape_rule_take(s);
-    case SHAPE_TAKE_ALONG: return shape_rule_take_along(s);
-    case SHAPE_ATTENTION: return shape_rule_attention(s);
-    case SHAPE_ATTENTION_GRAD: return shape_rule_attention_grad(s);
-    case SHAPE_CROSS_ENTROPY: return shape_rule_cross_entropy(s);
-    case SHAPE_RESHAPE: return shape_rule_reshape(s);
-    case SHAPE_TRANSPOSE: return shape_rule_transpose(s);
-    case SHAPE_BROADCAST_TO: return shape_rule_broadcast_to(s);
-    case SHAPE_SLICE: return shape_rule_slice(s);
-    case SHAPE_SLICE_AT: return shape_rule_slice_at(s);
-    case SHAPE_SPLIT: return shape_rule_split(s);
-    case SHAPE_CONCAT: return shape_rule_concat(s);
-    case SHAPE_PAD: return shape_rule_pad(s);
-    case SHAPE_GLOBAL_NORM: return shape_rule_global_norm(s);
-    case SHAPE_BODY: return shape_rule_body(s);
-    case SHAPE_QUANTIZE: return shape_rule_quantize(s);
+    case SHAPE_GIVEN:
+        return shape_rule_given(s);
+    case SHAPE_SCALAR_F32:
+        return rule_scalar_f32(s);
+    case SHAPE_SAME:
+        return shape_rule_same(s);
+    case SHAPE_FLOAT_SAME:
+        return shape_rule_float_same(s);
+    case SHAPE_BOOL_SAME:
+        return rule_bool_same(s);
+    case SHAPE_COMPARE1:
+        return rule_compare1(s);
+    case SHAPE_CAST:
+        return shape_rule_cast(s);
+    case SHAPE_BROADCAST:
+        return shape_rule_broadcast(s);
+    case SHAPE_COMPARE:
+        return shape_rule_compare(s);
+    case SHAPE_LOGIC:
+        return shape_rule_logic(s);
+    case SHAPE_WHERE:
+        return shape_rule_where(s);
+    case SHAPE_REDUCE:
+        return shape_rule_reduce(s);
+    case SHAPE_REDUCE_I32:
+        return shape_rule_reduce_i32(s);
+    case SHAPE_ARG1:
+        return shape_rule_arg1(s);
+    case SHAPE_MATMUL:
+        return shape_rule_matmul(s);
+    case SHAPE_NORM:
+        return shape_rule_norm(s);
+    case SHAPE_EMBEDDING:
+        return shape_rule_embedding(s);
+    case SHAPE_TAKE:
+        return shape_rule_take(s);
+    case SHAPE_TAKE_ALONG:
+        return shape_rule_take_along(s);
+    case SHAPE_ATTENTION:
+        return shape_rule_attention(s);
+    case SHAPE_ATTENTION_GRAD:
+        return shape_rule_attention_grad(s);
+    case SHAPE_CROSS_ENTROPY:
+        return shape_rule_cross_entropy(s);
+    case SHAPE_RESHAPE:
+        return shape_rule_reshape(s);
+    case SHAPE_TRANSPOSE:
+        return shape_rule_transpose(s);
+    case SHAPE_BROADCAST_TO:
+        return shape_rule_broadcast_to(s);
+    case SHAPE_SLICE:
+        return shape_rule_slice(s);
+    case SHAPE_SLICE_AT:
+        return shape_rule_slice_at(s);
+    case SHAPE_SPLIT:
+        return shape_rule_split(s);
+    case SHAPE_CONCAT:
+        return shape_rule_concat(s);
+    case SHAPE_PAD:
+        return shape_rule_pad(s);
+    case SHAPE_GLOBAL_NORM:
+        return shape_rule_global_norm(s);
+    case SHAPE_BODY:
+        return shape_rule_body(s);
+    case SHAPE_QUANTIZE:
+        return shape_rule_quantize(s);
     }
     return shape_fail(s, "no such rule");
 }

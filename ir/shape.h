@@ -18,8 +18,8 @@ typedef struct ShapeError {
  * False, and err, when the op does not accept these operands. Checks the
  * attributes against ops.def as well. */
 bool shape_infer(Arena *a, Op op, const Type *args, int n_args,
-                 const Attr *attrs, int n_attrs, Type *results,
-                 int *n_results, ShapeError *err);
+                 const Attr *attrs, int n_attrs, Type *results, int *n_results,
+                 ShapeError *err);
 
 enum { MAX_RESULTS = 64 };
 

@@ -126,8 +126,8 @@ shape_rule_cast(Shaper *s)
 {
     Dtype to = dtype_named(shape_word(s, "to"));
     if (to == DT_COUNT || dtype_info[to].kind == KIND_STORAGE)
-        return shape_fail(s, arena_printf(s->arena, "no cast to %s",
-                                          shape_word(s, "to")));
+        return shape_fail(
+            s, arena_printf(s->arena, "no cast to %s", shape_word(s, "to")));
     if (dtype_info[s->args[0].dtype].kind == KIND_STORAGE)
         return shape_fail_at(s, "only dequantize reads storage types", 0, -1);
     Type t = s->args[0];
@@ -145,8 +145,8 @@ fail_broadcast(Shaper *s, int i, int k)
     for (int x = 1; x <= a->rank && x <= b->rank; x++) {
         int64_t p = a->dim[a->rank - x], q = b->dim[b->rank - x];
         if (p != q && p != 1 && q != 1)
-            return shape_fail_pair(s, "shapes do not broadcast", i,
-                                   a->rank - x, k, b->rank - x);
+            return shape_fail_pair(s, "shapes do not broadcast", i, a->rank - x,
+                                   k, b->rank - x);
     }
     return shape_fail(s, "shapes do not broadcast");
 }

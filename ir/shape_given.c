@@ -72,8 +72,8 @@ fits(Dtype d, int64_t v)
         return v == 0 || v == 1;
     if (d == DT_u8)
         return v >= 0 && v <= UINT8_MAX;
-    return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) &&
-                          v < (int64_t)1 << (bits - 1));
+    return bits >= 64 ||
+           (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
 
 static bool
@@ -189,15 +189,14 @@ shape_rule_given(Shaper *s)
         return scattered(s, to, &s->args[0]);
     if (s->op == OP_recv && shape_int(s, "peer", 0) < 0)
         return shape_fail(s, "peers count from 0");
-    if (s->op == OP_opaque && (shape_int(s, "time", 0) < 0 ||
-                               shape_int(s, "workspace", 0) < 0))
+    if (s->op == OP_opaque &&
+        (shape_int(s, "time", 0) < 0 || shape_int(s, "workspace", 0) < 0))
         return shape_fail(s, "time and workspace must not be below 0");
     return true;
 }
 
-static const char *const body_kinds[] = {"element", "row",  "reduce",
-                                         "matmul",  "head", "table",
-                                         "sweep"};
+static const char *const body_kinds[] = {"element", "row",   "reduce", "matmul",
+                                         "head",    "table", "sweep"};
 
 bool
 shape_rule_body(Shaper *s)

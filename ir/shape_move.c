@@ -153,11 +153,10 @@ sliced(Shaper *s, const Type *x, Type *out)
         return shape_fail(s, "start, stop and step need one entry an axis");
     *out = *x;
     for (int i = 0; i < x->rank; i++) {
-        out->dim[i] = slice_count(start->list[i], stop->list[i],
-                                  step->list[i], x->dim[i]);
+        out->dim[i] = slice_count(start->list[i], stop->list[i], step->list[i],
+                                  x->dim[i]);
         if (out->dim[i] == 0)
-            return shape_fail_at(s, "the slice is empty or out of range", 0,
-                                 i);
+            return shape_fail_at(s, "the slice is empty or out of range", 0, i);
     }
     return true;
 }
@@ -177,8 +176,7 @@ sliced_at(Shaper *s, const Type *x, Type *out)
     if (!shape_is_scalar(s, 1, DT_i32) || !shape_axis(s, x->rank, &axis))
         return false;
     if (size < 1 || size > x->dim[axis])
-        return shape_fail_at(s, "the slice is empty or out of range", 0,
-                             axis);
+        return shape_fail_at(s, "the slice is empty or out of range", 0, axis);
     *out = *x;
     out->dim[axis] = size;
     return true;
@@ -202,8 +200,7 @@ shape_rule_split(Shaper *s)
     int64_t rest = t.dim[axis];
     for (int64_t i = 0; i < sizes->i; i++) {
         if (sizes->list[i] < 1 || sizes->list[i] > rest)
-            return shape_fail_at(s, "sizes do not add up to the axis", 0,
-                                 axis);
+            return shape_fail_at(s, "sizes do not add up to the axis", 0, axis);
         rest -= sizes->list[i];
         t.dim[axis] = sizes->list[i];
         if (!shape_give(s, t))

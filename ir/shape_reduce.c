@@ -38,8 +38,8 @@ variance_count(Shaper *s, int64_t count)
     if (ddof < 0 || ddof > 1)
         return shape_fail(s, "ddof is 0 or 1");
     if (count <= ddof)
-        return shape_fail_at(s, "the variance of one element with ddof = 1",
-                             0, -1);
+        return shape_fail_at(s, "the variance of one element with ddof = 1", 0,
+                             -1);
     return true;
 }
 
@@ -78,8 +78,7 @@ reduced_grad(Shaper *s)
 {
     Type t;
     int64_t count;
-    if (!shape_is_float(s, 1) ||
-        !reduce(s, &s->args[1], true, &t, &count))
+    if (!shape_is_float(s, 1) || !reduce(s, &s->args[1], true, &t, &count))
         return false;
     return shape_has_type(s, 0, &t, "expected operand 1 reduced, axes kept") &&
            shape_has_type(s, 2, &t, "expected operand 1 reduced, axes kept");
@@ -114,8 +113,8 @@ leading(Shaper *s, Type *out)
     if (type_broadcast(&a, &b, out))
         return true;
     int x = 1;
-    while (a.dim[a.rank - x] == b.dim[b.rank - x] ||
-           a.dim[a.rank - x] == 1 || b.dim[b.rank - x] == 1)
+    while (a.dim[a.rank - x] == b.dim[b.rank - x] || a.dim[a.rank - x] == 1 ||
+           b.dim[b.rank - x] == 1)
         x++;
     return shape_fail_pair(s, "leading sizes do not broadcast", 1, b.rank - x,
                            0, a.rank - x);
@@ -239,8 +238,7 @@ shape_rule_attention_grad(Shaper *s)
     for (int i = 1; i < 4; i++)
         if (!shape_give(s, s->args[i]))
             return false;
-    return !shape_int(s, "bias", 0) ||
-           shape_give(s, s->args[s->n_args - 1]);
+    return !shape_int(s, "bias", 0) || shape_give(s, s->args[s->n_args - 1]);
 }
 
 /* ---- losses ---- */
@@ -263,8 +261,10 @@ classes(Shaper *s, int x)
         return shape_fail_at(s, "expected logits [.., V]", x, -1);
     rows.rank--;
     if (t->rank != rows.rank)
-        return shape_fail_pair(s, "expected one target for each row of the "
-                                  "logits", x + 1, -1, x, -1);
+        return shape_fail_pair(s,
+                               "expected one target for each row of the "
+                               "logits",
+                               x + 1, -1, x, -1);
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] != rows.dim[i])
             return shape_fail_pair(s, "sizes differ", x + 1, i, x, i);

@@ -26,8 +26,8 @@ typedef struct Shaper {
  * they were compared with. */
 bool shape_fail(Shaper *s, const char *text);
 bool shape_fail_at(Shaper *s, const char *text, int arg, int axis);
-bool shape_fail_pair(Shaper *s, const char *text, int arg, int axis,
-                     int other, int other_axis);
+bool shape_fail_pair(Shaper *s, const char *text, int arg, int axis, int other,
+                     int other_axis);
 /* Adds a result. */
 bool shape_give(Shaper *s, Type t);
 

@@ -92,6 +92,5 @@ text_shape(Arena *a, const Type *t)
 char *
 text_type(Arena *a, const Type *t)
 {
-    return arena_printf(a, "%s%s", dtype_info[t->dtype].name,
-                        dims(a, t, ","));
+    return arena_printf(a, "%s%s", dtype_info[t->dtype].name, dims(a, t, ","));
 }

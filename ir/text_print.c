@@ -24,8 +24,7 @@ print_option(FILE *to, const Option *o)
 static void
 print_init(FILE *to, const Init *i)
 {
-    static const char *const name[] = {"none", "constant", "normal",
-                                       "uniform"};
+    static const char *const name[] = {"none", "constant", "normal", "uniform"};
     if (i->kind == INIT_none)
         return;
     fprintf(to, " = %s(", name[i->kind]);
@@ -83,8 +82,7 @@ print_call(FILE *to, const Action *a)
     if (a->mb == MB_LOOP)
         fprintf(to, "(mb = mb, slot = %" PRId64 ")", a->slot);
     else if (a->mb || a->slot)
-        fprintf(to, "(mb = %" PRId64 ", slot = %" PRId64 ")", a->mb,
-                a->slot);
+        fprintf(to, "(mb = %" PRId64 ", slot = %" PRId64 ")", a->mb, a->slot);
     fputc('\n', to);
 }
 
@@ -142,8 +140,7 @@ print_regions(FILE *to, const Module *m)
     for (int i = 0; i < m->graphs.n; i++) {
         const Graph *g = m->graphs.at[i];
         if (g->workspace)
-            fprintf(to, "  %s.workspace %" PRId64 "\n", g->name,
-                    g->workspace);
+            fprintf(to, "  %s.workspace %" PRId64 "\n", g->name, g->workspace);
         if (g->stash)
             fprintf(to, "  %s.stash %" PRId64 "\n", g->name, g->stash);
     }
@@ -186,8 +183,7 @@ place_values(FILE *to, const Graph *g, bool *open)
         }
         if (n->scratch >= 0) {
             place_open(to, open);
-            fprintf(to,
-                    "  %s.workspace scratch(%s) %" PRId64 " %" PRId64 "\n",
+            fprintf(to, "  %s.workspace scratch(%s) %" PRId64 " %" PRId64 "\n",
                     g->name, scratch_name(n), n->scratch, node_scratch(n));
         }
         if (n->body)
@@ -204,8 +200,8 @@ print_placement(FILE *to, const Module *m)
         if (t->region == REGION_none)
             continue;
         place_open(to, &open);
-        fprintf(to, "  %s %s %" PRId64 " %" PRId64 "\n",
-                region_name[t->region], t->name, t->place, t->bytes);
+        fprintf(to, "  %s %s %" PRId64 " %" PRId64 "\n", region_name[t->region],
+                t->name, t->place, t->bytes);
     }
     for (int i = 0; i < m->graphs.n; i++)
         place_values(to, m->graphs.at[i], &open);

@@ -20,8 +20,8 @@ print_strides(FILE *to, const Layout *l, int rank)
 static bool
 same_strides(const Layout *a, const Layout *b, int rank)
 {
-    return memcmp(a->stride, b->stride,
-                  sizeof a->stride[0] * (size_t)rank) == 0;
+    return memcmp(a->stride, b->stride, sizeof a->stride[0] * (size_t)rank) ==
+           0;
 }
 
 /* layout(offset N; strides; pad N; tile R C), what differs of it. */
@@ -271,8 +271,7 @@ go_to(FILE *to, Place *p, const Node *n)
     if (same_block(n->block, p->block))
         return;
     indent(to, p->depth++);
-    fprintf(to, "block%s%s {\n", n->block ? " " : "",
-            n->block ? n->block : "");
+    fprintf(to, "block%s%s {\n", n->block ? " " : "", n->block ? n->block : "");
     p->block = n->block;
 }
 

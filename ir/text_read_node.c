@@ -165,8 +165,7 @@ find_args(Reader *r, const Line *l, Value **args)
             continue;
         ok = false;
         if (!r->broken && !map_get(&r->poison, name))
-            reader_fail_at(r, &l->args.at[i], "%s is not defined above",
-                           name);
+            reader_fail_at(r, &l->args.at[i], "%s is not defined above", name);
     }
     return ok;
 }
@@ -210,8 +209,8 @@ static bool
 check_results(Reader *r, const Line *l, const Type *types, int n)
 {
     if (l->results.n != n)
-        return reader_fail_at(r, &l->op_at, "expected %d results, found %d",
-                              n, l->results.n);
+        return reader_fail_at(r, &l->op_at, "expected %d results, found %d", n,
+                              l->results.n);
     if (l->types.n != n)
         return reader_fail_at(r, &l->op_at, "expected %d types, found %d", n,
                               l->types.n);
@@ -265,9 +264,7 @@ set_storage(Reader *r, const Line *l, Value *v, const Storage *s)
     v->layout = s->layout;
     v->sharding = s->sharding;
     v->tensor = read && !s->in_home ? l->tensor : NULL;
-    v->space = s->has_space ? s->space
-               : read       ? l->tensor->space
-                            : SPACE_device;
+    v->space = s->has_space ? s->space : read ? l->tensor->space : SPACE_device;
     if (s->in_tensor) {
         const char *name = reader_intern(r, &s->home);
         v->tensor = module_tensor(r->module, name);
@@ -288,8 +285,8 @@ add(Reader *r, const Line *l, Value *const *args, const Type *types,
     const char *name = n_types ? reader_intern(r, &l->results.at[0]) : NULL;
     g->context.stage = (int)l->stage;
     g->context.loc = reader_span(r, &l->at);
-    Node *n = graph_add_typed(g, l->op, name, types, n_types, args,
-                              l->args.n, l->attrs.at, l->attrs.n);
+    Node *n = graph_add_typed(g, l->op, name, types, n_types, args, l->args.n,
+                              l->attrs.at, l->attrs.n);
     n->tensor = l->tensor;
     n->recomputed = l->recomputed;
     set_names(r, l, n);

@@ -70,8 +70,7 @@ repeat(Reader *r, Into *to)
     if (to->depth == MAX_NESTING)
         return reader_fail(r, "repeats are nested too deep");
     if (!reader_expect_word(r, "mb") || !reader_expect_word(r, "in") ||
-        !reader_int_from(r, 0, &a->lo) ||
-        !reader_expect(r, TOK_DOTS, "`..`") ||
+        !reader_int_from(r, 0, &a->lo) || !reader_expect(r, TOK_DOTS, "`..`") ||
         !reader_int_from(r, 0, &a->hi))
         return false;
     push(r, to, a);
@@ -112,8 +111,8 @@ static Region
 region_of(const char *s, size_t n)
 {
     Region k = REGION_state;
-    while (k < REGION_COUNT && (strlen(region_name[k]) != n ||
-                                memcmp(region_name[k], s, n) != 0))
+    while (k < REGION_COUNT &&
+           (strlen(region_name[k]) != n || memcmp(region_name[k], s, n) != 0))
         k++;
     return k;
 }
@@ -159,8 +158,8 @@ region_line(Reader *r, void *to)
         return false;
     if (region != REGION_workspace && region != REGION_stash)
         return reader_fail_at(r, &at, "a graph has a workspace and a stash");
-    return reader_int_from(r, 0, region == REGION_stash ? &g->stash
-                                                        : &g->workspace) &&
+    return reader_int_from(
+               r, 0, region == REGION_stash ? &g->stash : &g->workspace) &&
            reader_line_end(r);
 }
 
@@ -211,8 +210,9 @@ place_scratch(Reader *r, const Graph *g, Region region)
         return false;
     Node *n = value_node(v);
     if (region != REGION_workspace || n->scratch >= 0)
-        return reader_fail_at(r, &at, "scratch is placed once, in the "
-                                      "workspace");
+        return reader_fail_at(r, &at,
+                              "scratch is placed once, in the "
+                              "workspace");
     if (!reader_int_from(r, 0, &n->scratch))
         return false;
     Token size = r->tok;
@@ -220,8 +220,7 @@ place_scratch(Reader *r, const Graph *g, Region region)
         return false;
     if (bytes != node_scratch(n))
         return reader_fail_at(r, &size, "%s needs %lld bytes of scratch",
-                              op_info[n->op].name,
-                              (long long)node_scratch(n));
+                              op_info[n->op].name, (long long)node_scratch(n));
     return reader_line_end(r);
 }
 

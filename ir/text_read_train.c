@@ -84,8 +84,8 @@ static bool
 source_option(Reader *r, DataSource *s)
 {
     Attr a = {0};
-    if (!reader_name(r, "an option", &a.key) ||
-        !reader_expect(r, '=', "`=`") || !reader_attr_value(r, ATTR_ANY, &a))
+    if (!reader_name(r, "an option", &a.key) || !reader_expect(r, '=', "`=`") ||
+        !reader_attr_value(r, ATTR_ANY, &a))
         return false;
     vec_push(r->arena, &s->options, a);
     return true;
@@ -103,8 +103,7 @@ source(Reader *r, DataSource *s)
         for (int i = 0; i < names.n; i++)
             vec_push(r->arena, &s->names, reader_intern(r, &names.at[i]));
     }
-    if (!reader_name(r, "a source", &s->kind) ||
-        !reader_expect(r, '(', "`(`"))
+    if (!reader_name(r, "a source", &s->kind) || !reader_expect(r, '(', "`(`"))
         return false;
     if (reader_take(r, ')'))
         return true;

@@ -35,7 +35,7 @@ typedef struct Reader {
     Graph *graph; /* or the body in it */
     Map poison;   /* names whose nodes were wrong: no error for their uses */
     bool in_block;
-    bool broken;  /* a line was skipped: unknown names are no error */
+    bool broken; /* a line was skipped: unknown names are no error */
     VEC(PendingHome) homes;
     VEC(PendingGroup) groups;
 } Reader;

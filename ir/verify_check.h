@@ -8,7 +8,7 @@ typedef struct Verifier {
     Module *m;
     Arena *arena; /* for the check alone */
     int faults;
-    bool unsound; /* places and times of values cannot be told */
+    bool unsound;     /* places and times of values cannot be told */
     Span at;          /* where faults are */
     const char *what; /* the node or tensor they are about */
 } Verifier;

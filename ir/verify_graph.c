@@ -15,8 +15,7 @@ typedef struct Walk {
 static bool
 known(const Walk *w, const Value *x)
 {
-    return x && x->mark == w->stamp &&
-           map_get(&w->outer->values, x->name) == x;
+    return x && x->mark == w->stamp && map_get(&w->outer->values, x->name) == x;
 }
 
 /* ---- operands and results ---- */
@@ -64,8 +63,8 @@ verify_types(Walk *w, const Node *n)
         out[i] = n->results[i]->type;
     if (n->op == OP_fused)
         n_out = 0; /* its results are its body's */
-    if (!shape_infer(a, n->op, in, n->n_args, n->attrs, n->n_attrs, out,
-                     &n_out, &err)) {
+    if (!shape_infer(a, n->op, in, n->n_args, n->attrs, n->n_attrs, out, &n_out,
+                     &err)) {
         verify_fault(w->v, "%s", err.text);
         return;
     }
@@ -78,8 +77,7 @@ verify_types(Walk *w, const Node *n)
     }
     for (int i = 0; i < n_out; i++)
         if (!type_equal(&out[i], &n->results[i]->type))
-            verify_fault(w->v, "expected %s, found %s",
-                         text_type(a, &out[i]),
+            verify_fault(w->v, "expected %s, found %s", text_type(a, &out[i]),
                          text_type(a, &n->results[i]->type));
 }
 
@@ -99,8 +97,7 @@ verify_write(Walk *w, const Node *n)
 {
     TensorKind k = n->tensor->kind;
     if (k != TENSOR_state && k != TENSOR_output && k != TENSOR_stash)
-        verify_fault(w->v, "%s tensors are not written",
-                     tensor_kind_name[k]);
+        verify_fault(w->v, "%s tensors are not written", tensor_kind_name[k]);
     verify_tensor_type(w, n, &n->args[0]->type);
 }
 
@@ -143,8 +140,7 @@ verify_updated(Walk *w, const Node *n, int i, TensorKind kind)
     const Value *x = n->args[i];
     if (x->def->op != OP_read || x->def->tensor->kind != kind)
         verify_fault(w->v, "operand %s is no read of %s %s tensor", x->name,
-                     kind == TENSOR_param ? "a" : "an",
-                     tensor_kind_name[kind]);
+                     kind == TENSOR_param ? "a" : "an", tensor_kind_name[kind]);
 }
 
 static void
@@ -212,8 +208,10 @@ verify_plan(Walk *w, const Node *n)
         const Value *x = n->results[i];
         for (int k = x->type.rank; k < MAX_RANK; k++)
             if (x->sharding.group[k] >= 0)
-                verify_fault(w->v, "%s is sharded over an axis that it does "
-                                   "not have", x->name);
+                verify_fault(w->v,
+                             "%s is sharded over an axis that it does "
+                             "not have",
+                             x->name);
     }
 }
 
@@ -225,8 +223,7 @@ static bool
 same_values(Value *const *a, int n_a, Value *const *b, int n_b)
 {
     return n_a == n_b &&
-           (n_a == 0 ||
-            memcmp(a, b, sizeof(Value *) * (size_t)n_a) == 0);
+           (n_a == 0 || memcmp(a, b, sizeof(Value *) * (size_t)n_a) == 0);
 }
 
 /* n_uses are right: the lists of the line against those of the body. */

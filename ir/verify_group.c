@@ -79,11 +79,10 @@ reduce(Verifier *v, const Node *fused)
 {
     const Node *first = NULL;
     graph_each(fused->body, n) {
-        if (n->op == OP_accumulate || is_neutral(n) ||
-            n->op == OP_reshape)
+        if (n->op == OP_accumulate || is_neutral(n) || n->op == OP_reshape)
             continue;
         if (n->op != OP_reduce_sum) {
-            if (!is_element(n) )
+            if (!is_element(n))
                 wrong(v, n, "reduce");
             continue;
         }
@@ -111,8 +110,8 @@ matmul(Verifier *v, const Node *fused)
     graph_each(fused->body, n) {
         products += n->op == OP_matmul;
         accumulates += n->op == OP_accumulate;
-        if (n->op != OP_matmul && n->op != OP_accumulate &&
-            !is_element(n) && !is_neutral(n) && n->op != OP_reshape)
+        if (n->op != OP_matmul && n->op != OP_accumulate && !is_element(n) &&
+            !is_neutral(n) && n->op != OP_reshape)
             wrong(v, n, "matmul");
     }
     verify_at(v, fused);

@@ -42,11 +42,11 @@ verify_spot(Verifier *v, int64_t place, int64_t bytes, int64_t need,
         verify_fault(v, "the place %" PRId64 " is no multiple of %d", place,
                      ALIGN);
     else if (need < 0 || bytes < need)
-        verify_fault(v, "%" PRId64 " bytes are placed, %" PRId64
-                        " are needed", bytes, need);
+        verify_fault(v, "%" PRId64 " bytes are placed, %" PRId64 " are needed",
+                     bytes, need);
     else if (place > limit || bytes > limit - place)
-        verify_fault(v, "the place ends at %" PRIu64 ", the region at %"
-                        PRId64, (uint64_t)place + (uint64_t)bytes, limit);
+        verify_fault(v, "the place ends at %" PRIu64 ", the region at %" PRId64,
+                     (uint64_t)place + (uint64_t)bytes, limit);
 }
 
 /* ---- tensors ---- */
@@ -212,10 +212,9 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
                      region_name[want], region_name[l->home->region]);
         return;
     }
-    verify_spot(v, l->place, l->bytes,
-                extent_bytes(&l->home->type, &l->home->layout),
-                want == REGION_workspace ? g->workspace
-                                         : v->m->region_bytes[want]);
+    verify_spot(
+        v, l->place, l->bytes, extent_bytes(&l->home->type, &l->home->layout),
+        want == REGION_workspace ? g->workspace : v->m->region_bytes[want]);
 }
 
 static int

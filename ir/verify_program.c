@@ -21,8 +21,7 @@ verify_call(Verifier *v, const Action *a, const Action *loop)
         return;
     }
     if (a->mb == MB_LOOP && !loop)
-        verify_fault(v, "call %s: mb = mb outside of a repeat",
-                     a->graph->name);
+        verify_fault(v, "call %s: mb = mb outside of a repeat", a->graph->name);
     if (a->mb < MB_LOOP || a->mb >= microbatches(v))
         verify_fault(v, "call %s: there is no microbatch %" PRId64,
                      a->graph->name, a->mb);
@@ -38,8 +37,10 @@ verify_repeat(Verifier *v, const Action *a, const Action *loop)
     if (loop)
         verify_fault(v, "a repeat in a repeat: which is mb?");
     if (a->lo < 0 || a->lo >= a->hi || a->hi > microbatches(v))
-        verify_fault(v, "repeat from %" PRId64 " to %" PRId64 " of %" PRId64
-                        " microbatches", a->lo, a->hi, microbatches(v));
+        verify_fault(v,
+                     "repeat from %" PRId64 " to %" PRId64 " of %" PRId64
+                     " microbatches",
+                     a->lo, a->hi, microbatches(v));
     verify_actions(v, a->body.at, a->body.n, a);
 }
 

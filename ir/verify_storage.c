@@ -24,8 +24,7 @@ home_is_sound(Walk *w, const Value *x)
 {
     const Value *h = x->home;
     if (!h || map_get(&w->g->values, h->name) != h) {
-        verify_fault(w->v, "the home of %s is no value of the graph",
-                     x->name);
+        verify_fault(w->v, "the home of %s is no value of the graph", x->name);
         return false;
     }
     if (h->home != h) {
@@ -33,10 +32,10 @@ home_is_sound(Walk *w, const Value *x)
                      h->name);
         return false;
     }
-    if (x->tensor && (h != x || module_tensor(w->v->m, x->tensor->name) !=
-                                    x->tensor)) {
-        verify_fault(w->v, "%s is no tensor for %s to lie in",
-                     x->tensor->name, x->name);
+    if (x->tensor &&
+        (h != x || module_tensor(w->v->m, x->tensor->name) != x->tensor)) {
+        verify_fault(w->v, "%s is no tensor for %s to lie in", x->tensor->name,
+                     x->name);
         return false;
     }
     if (x->def->op == OP_read && h == x && !x->tensor) {
@@ -60,15 +59,13 @@ layout_is_sound(Walk *w, const Value *x)
     const Layout *l = &x->layout;
     int64_t first, last, bytes = home_bytes(x->home);
     bool tiled = l->tile[0] || l->tile[1];
-    if (!extent_range(&x->type, l, &first, &last) || l->pad < 0 ||
-        bytes < 0) {
+    if (!extent_range(&x->type, l, &first, &last) || l->pad < 0 || bytes < 0) {
         verify_fault(w->v, "the layout of %s is out of bounds", x->name);
         return false;
     }
     if (last / 8 >= bytes) {
         verify_fault(w->v, "%s goes beyond the storage of %s", x->name,
-                     x->home->tensor ? x->home->tensor->name
-                                     : x->home->name);
+                     x->home->tensor ? x->home->tensor->name : x->home->name);
         return false;
     }
     if (tiled && (l->tile[0] < 1 || l->tile[1] < 1 || x->type.rank < 2)) {
@@ -206,14 +203,13 @@ verify_made(Walk *w, const Node *n, Value *x, int now)
     drop_dead(s, now);
     for (int i = 0; i < s->live.n; i++) {
         const Value *u = s->live.at[i];
-        if (u == x || extent_disjoint(&x->type, &x->layout, &u->type,
-                                      &u->layout))
+        if (u == x ||
+            extent_disjoint(&x->type, &x->layout, &u->type, &u->layout))
             continue;
         if (is_part(w, n, u))
             continue;
         if (u->mark > now)
-            verify_fault(w->v, "overwrites %s, which is read later",
-                         u->name);
+            verify_fault(w->v, "overwrites %s, which is read later", u->name);
         else if (!may_replace(n, x, u))
             verify_fault(w->v, "overwrites %s while it reads it", u->name);
     }

@@ -108,8 +108,7 @@ replace(void)
     Value *d = graph_binary(b.g, OP_add, "d", a, a);
     Value *e = graph_binary(b.g, OP_mul, "e", a, d);
     value_replace(a, c);
-    expect(d->def->args[0] == c && d->def->args[1] == c &&
-               e->def->args[0] == c,
+    expect(d->def->args[0] == c && d->def->args[1] == c && e->def->args[0] == c,
            "all uses read the new value");
     node_remove(a->def);
     graph_count_uses(b.g);

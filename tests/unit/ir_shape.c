@@ -40,8 +40,8 @@ draw_type(void)
 static Attr
 draw_attr(Arena *a, const AttrRule *rule)
 {
-    static const char *const words[] = {"f32",  "i8",  "half", "mean", "none",
-                                        "element", "end", "nothing"};
+    static const char *const words[] = {"f32",  "i8",      "half", "mean",
+                                        "none", "element", "end",  "nothing"};
     static const double numbers[] = {0, 1, -1, 0.5, 1e300, 1e-300};
     Attr at = {.key = arena_strndup(a, rule->name, rule->n),
                .kind = rule->kind};
