@@ -492,4 +492,93 @@ edl_unitf(uint32_t word)
     return (float)(word >> 8) * 0x1p-24f;
 }
 
+/* u of one element: word element % 4 of block element / 4 */
+EDL_INLINE float
+edl_uniform_at(uint64_t key, int64_t element, uint64_t microbatch)
+{
+    uint32_t w[4];
+    edl_philox(key, (uint64_t)element >> 2, microbatch, w);
+    uint32_t even = element & 2 ? w[2] : w[0];
+    uint32_t odd = element & 2 ? w[3] : w[1];
+    return edl_unitf(element & 1 ? odd : even);
+}
+
+/* ---- sums of rows: 16 lanes, added as a fixed tree ---- */
+
+EDL_INLINE float
+edl_sum16f(const float s[16])
+{
+    float t[8];
+    for (int i = 0; i < 8; i++)
+        t[i] = s[i] + s[i + 8];
+    for (int i = 0; i < 4; i++)
+        t[i] += t[i + 4];
+    return (t[0] + t[2]) + (t[1] + t[3]);
+}
+
+EDL_INLINE double
+edl_sum16(const double s[16])
+{
+    double t[8];
+    for (int i = 0; i < 8; i++)
+        t[i] = s[i] + s[i + 8];
+    for (int i = 0; i < 4; i++)
+        t[i] += t[i + 4];
+    return (t[0] + t[2]) + (t[1] + t[3]);
+}
+
+/* ---- doubles and integers ---- */
+
+EDL_INLINE double
+edl_max(double a, double b)
+{
+    double m = b > a ? b : a;
+    return b != b ? b : m;
+}
+
+EDL_INLINE double
+edl_min(double a, double b)
+{
+    double m = b < a ? b : a;
+    return b != b ? b : m;
+}
+
+/* Towards zero; 0 where b is 0; the smallest by -1 wraps. */
+EDL_INLINE int64_t
+edl_div_int(int64_t a, int64_t b)
+{
+    if (b == 0)
+        return 0;
+    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+EDL_INLINE int64_t
+edl_pow_int(int64_t a, int64_t b)
+{
+    uint64_t r = 1, x = (uint64_t)a;
+    if (b < 0)
+        return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+    for (; b > 0; b /= 2, x *= x)
+        if (b % 2)
+            r *= x;
+    return (int64_t)r;
+}
+
+/* Towards zero, the nearest end where it does not fit, 0 for NaN. */
+EDL_INLINE double
+edl_to_int(double x, double lo, double hi)
+{
+    double y = x < lo ? lo : x > hi ? hi : x;
+    return x != x ? 0.0 : y;
+}
+
+EDL_INLINE int64_t
+edl_to_i64(double x)
+{
+    if (x >= 9223372036854775808.0)
+        return INT64_MAX;
+    return x < -9223372036854775808.0 ? INT64_MIN
+                                      : (int64_t)edl_to_int(x, x, x);
+}
+
 #endif

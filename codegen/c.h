@@ -1,0 +1,39 @@
+/* How the C target is cut in files: inside codegen/ only. */
+#ifndef EDL_CODEGEN_C_H
+#define EDL_CODEGEN_C_H
+
+#include "codegen/c_ops.h"
+
+/* A graph as a C function. */
+typedef struct GraphCode {
+    const Graph *graph;
+    const char *name;
+    const char *text; /* the whole function */
+    bool in, mb, slot; /* which parameters it has beside the instance */
+} GraphCode;
+
+/* The model in names and files. */
+typedef struct CModel {
+    Cg cg;
+    const char *name;  /* gpt2: the prefix of all that is visible */
+    const char *upper; /* GPT2 */
+    const char *sched; /* text of the schedule */
+    const char *id;    /* its hash */
+    VEC(GraphCode) graphs;
+    VEC(const Tensor *) inputs, outputs, tensors;
+    bool has_step, has_phases, has_update, has_evaluate, has_infer;
+    int64_t accumulate;
+} CModel;
+
+/* codegen/c.c */
+bool c_graphs(CModel *m);
+const GraphCode *c_graph(const CModel *m, const Graph *g);
+/* codegen/c_program.c: the actions, over EdlInstance */
+void c_programs(CModel *m, Emit *e);
+/* codegen/c_tables.c: tensors, inputs, train section, NAME_model */
+void c_tables(CModel *m, Emit *e);
+/* codegen/c_header.c: NAME.h, and the functions that it declares */
+void c_header(CModel *m, Emit *e);
+void c_api(CModel *m, Emit *e);
+
+#endif

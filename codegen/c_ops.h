@@ -1,0 +1,44 @@
+/* One function a family of ops: each writes the kernels of a node and their
+ * calls. Inside codegen/ only. */
+#ifndef EDL_CODEGEN_C_OPS_H
+#define EDL_CODEGEN_C_OPS_H
+
+#include "codegen/cells.h"
+#include "ir/storage.h"
+
+/* codegen/c_math.c: the op is emitted as an expression. */
+bool math_has_row(Op op);
+
+void c_element(Cg *cg, const Node *n); /* groups of kind element, and alone */
+void c_row(Cg *cg, const Node *n);     /* kind row; norms, softmax, .. alone */
+void c_reduce(Cg *cg, const Node *n);  /* kind reduce; reductions alone      */
+void c_argmax(Cg *cg, const Node *n);
+void c_pick_grad(Cg *cg, const Node *n);
+void c_write(Cg *cg, const Node *n);   /* write, accumulate                  */
+void c_fill(Cg *cg, const Node *n);    /* const, iota                        */
+void c_view(Cg *cg, const Node *n);    /* views that are copies; slice_grad  */
+void c_concat(Cg *cg, const Node *n);
+void c_pad(Cg *cg, const Node *n);
+void c_slice_at(Cg *cg, const Node *n); /* and its gradient                  */
+void c_table(Cg *cg, const Node *n);   /* embedding, take, take_along, grads */
+void c_rope(Cg *cg, const Node *n);
+void c_cross_entropy(Cg *cg, const Node *n);
+void c_cross_entropy_grad(Cg *cg, const Node *n);
+void c_matmul(Cg *cg, const Node *n);  /* alone, and kind matmul             */
+void c_head(Cg *cg, const Node *n);
+void c_attention(Cg *cg, const Node *n);
+void c_attention_grad(Cg *cg, const Node *n);
+void c_global_norm(Cg *cg, const Node *n);
+void c_sweep(Cg *cg, const Node *n);   /* adamw, sgd: alone or together      */
+void c_count(Cg *cg, const Node *n);
+void c_learning_rate(Cg *cg, const Node *n);
+
+/* One row of cells for the nodes of a row or reduce group (codegen/c_row.c):
+ * axes: bit i: axis i is reduced. Binds the results. */
+void row_node(Cells *c, const Node *n);
+/* log(sum(exp(x))) of a row. */
+int row_lse(Cells *c, const Value *x, const char *name);
+/* Stores the results that leave node or group n. */
+void store_results(Cells *c, const Node *n);
+
+#endif

@@ -1,0 +1,339 @@
+/* The update of a step: norm of all gradients, one sweep over all parameters,
+ * counters. Tensors stand in a table; pieces are blocks of them. */
+#include "codegen/c_ops.h"
+#include "ir/scratch.h"
+
+#include <inttypes.h>
+
+enum { SWEEP_PIECE = 32768 };
+
+/* ---- tables ---- */
+
+/* Offset of a tensor in its region, in elements. */
+static int64_t
+element_offset(const Tensor *t)
+{
+    return t->place / (dtype_info[t->type.dtype].bits / 8);
+}
+
+static const Tensor *
+storage(const Value *v)
+{
+    return v->home->tensor;
+}
+
+/* In `region`, f32 and dense: what the tables can say. */
+static bool
+fits_table(const Value *v, Region region)
+{
+    const Tensor *t = storage(v);
+    return t && t->region == region && t->type.dtype == DT_f32 &&
+           layout_is_dense(&t->layout, &t->type);
+}
+
+/* The row whose pieces `piece` is one of, and the elements lo to hi of it. */
+static void
+emit_find(Kernel *k, int rows, int64_t each)
+{
+    Emit *e = &k->out;
+    if (rows > 1) {
+        emit_line(e, "int i = 0;");
+        emit_line(e, "while (i + 1 < %d && rows[i + 1].first <= piece)", rows);
+        emit_line(e, "    i++;");
+        emit_line(e, "const int64_t lo = (piece - rows[i].first) * %" PRId64
+                  ";", each);
+    } else {
+        emit_line(e, "const int i = 0;");
+        emit_line(e, "const int64_t lo = piece * %" PRId64 ";", each);
+    }
+    emit_line(e, "const int64_t hi = lo + %" PRId64
+              " < rows[i].n ? lo + %" PRId64 " : rows[i].n;", each, each);
+}
+
+static int
+region_param(Kernel *k, Region region, bool write)
+{
+    return kernel_region(k, region, DT_f32, write);
+}
+
+/* ---- norm of all gradients ---- */
+
+static void
+norm_pieces_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Emit *e = &k->out;
+    const char *grads =
+        kernel_name(k, region_param(k, REGION_grads, false));
+    const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
+    int64_t pieces = 0;
+    emit_line(e, "static const struct {");
+    emit_line(e, "    int64_t first, at, n;");
+    emit_line(e, "} rows[] = {");
+    for (int i = 0; i < n->n_args; i++) {
+        const Tensor *t = storage(n->args[i]);
+        int64_t count = type_elements(&t->type);
+        emit_line(e, "    {%" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */",
+                  pieces, element_offset(t), count, t->name);
+        pieces += (count + NORM_PIECE - 1) / NORM_PIECE;
+    }
+    emit_line(e, "};");
+    emit_find(k, n->n_args, NORM_PIECE);
+    emit_line(e, "const float *g = %s + rows[i].at;", grads);
+    emit_line(e, "double sum_l[16] = {0};");
+    emit_line(e, "int64_t c = lo;");
+    emit_open(e, "for (; c + 16 <= hi; c += 16)");
+    emit_line(e, "for (int l = 0; l < 16; l++)");
+    emit_line(e, "    sum_l[l] += (double)g[c + l] * (double)g[c + l];");
+    emit_close(e, "");
+    emit_line(e, "for (int l = 0; l < hi - c; l++)");
+    emit_line(e, "    sum_l[l] += (double)g[c + l] * (double)g[c + l];");
+    emit_line(e, "%s[piece] = edl_sum16(sum_l);", sums);
+    k->comment = "squares of all gradients, a sum a piece";
+    k->pieces = pieces;
+    if (pieces == 1)
+        emit_one_piece(k);
+}
+
+static void
+norm_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Emit *e = &k->out;
+    const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
+    const char *norm =
+        kernel_name(k, kernel_value(k, n->results[0], 0, true));
+    const char *finite =
+        kernel_name(k, kernel_value(k, n->results[1], 0, true));
+    int64_t pieces = 0;
+    for (int i = 0; i < n->n_args; i++)
+        pieces += (type_elements(&n->args[i]->type) + NORM_PIECE - 1) /
+                  NORM_PIECE;
+    emit_line(e, "double sum = 0;");
+    emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", pieces);
+    emit_line(e, "    sum += %s[i];", sums);
+    emit_line(e, "const double whole = sqrt(sum) * %s;",
+              c_double(k->cg->arena, node_float(n, "scale", 1)));
+    emit_line(e, "*%s = (float)whole;", norm);
+    emit_line(e, "*%s = *%s - *%s == 0;", finite, norm, norm);
+    k->comment = "the norm of all gradients, and whether it is finite";
+}
+
+void
+c_global_norm(Cg *cg, const Node *n)
+{
+    for (int i = 0; i < n->n_args; i++)
+        if (!fits_table(n->args[i], REGION_grads)) {
+            cg_refuse(cg, n, "has no C for what is no f32 gradient tensor");
+            return;
+        }
+    kernel_emit(cg, n, "norm_squares", cg->m->name, norm_pieces_body, NULL);
+    kernel_emit(cg, n, "norm", cg->m->name, norm_body, NULL);
+}
+
+/* ---- optimizers ---- */
+
+typedef struct Sweep {
+    VEC(const Node *) nodes; /* adamw or sgd, all of one kind */
+    int n_state;             /* tensors of optimizer state of each */
+} Sweep;
+
+static const Node *
+first_of(const Sweep *s)
+{
+    return s->nodes.at[0];
+}
+
+static int64_t
+emit_rows(Kernel *k, const Sweep *s)
+{
+    static const char *const names[] = {"m", "v"};
+    bool adam = first_of(s)->op == OP_adamw;
+    Emit *e = &k->out;
+    int64_t pieces = 0;
+    emit_line(e, "/* places are elements from the start of the region */");
+    emit_line(e, "static const struct {");
+    emit_line(e, "    int64_t first, n, p, g%s%s%s%s;",
+              s->n_state > 0 ? ", " : "",
+              s->n_state > 0 ? adam ? names[0] : "v" : "",
+              s->n_state > 1 ? ", " : "", s->n_state > 1 ? names[1] : "");
+    emit_line(e, "    double decay, rate;");
+    emit_line(e, "} rows[] = {");
+    for (int i = 0; i < s->nodes.n; i++) {
+        const Node *n = s->nodes.at[i];
+        const Tensor *p = storage(n->args[0]);
+        int64_t count = type_elements(&p->type);
+        emit_line(e, "    /* %s */", p->name);
+        Emit row = emit_new(k->cg->arena);
+        emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
+             pieces, count, element_offset(p),
+             element_offset(storage(n->args[1])));
+        for (int j = 0; j < s->n_state; j++)
+            emit(&row, ", %" PRId64,
+                 element_offset(storage(n->args[adam ? 2 + j : 4])));
+        emit_line(e, "    %s, %s, %s},", emit_string(&row),
+                  c_double(k->cg->arena, node_float(n, "weight_decay", 0)),
+                  c_double(k->cg->arena, node_float(n, "lr_scale", 1)));
+        pieces += (count + SWEEP_PIECE - 1) / SWEEP_PIECE;
+    }
+    emit_line(e, "};");
+    return pieces;
+}
+
+static const char *
+operand(Kernel *k, const Node *n, int i)
+{
+    return kernel_name(k, kernel_value(k, n->args[i], 0, false));
+}
+
+static void
+emit_go(Kernel *k, const Node *n, int i)
+{
+    emit_line(&k->out, "if (!*%s)", operand(k, n, i));
+    emit_line(&k->out, "    return;");
+}
+
+/* As PyTorch's AdamW: decoupled decay, eps outside the root. */
+static void
+emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
+{
+    const Node *n = first_of(s);
+    Arena *a = k->cg->arena;
+    Emit *e = &k->out;
+    double b1 = node_float(n, "beta1", 0.9), b2 = node_float(n, "beta2", 0.999);
+    emit_line(e, "const double now = (double)(*%s + 1);", operand(k, n, 4));
+    emit_line(e, "const double rate = (double)*%s * rows[i].rate;",
+              operand(k, n, 5));
+    emit_line(e, "const float step = (float)(rate / (1.0 - pow(%s, now)));",
+              c_double(a, b1));
+    emit_line(e, "const float root = (float)(1.0 / sqrt(1.0 - pow(%s, now)));",
+              c_double(a, b2));
+    emit_line(e, "const float keep = (float)(1.0 - rate * rows[i].decay);");
+    emit_line(e, "const float by = *%s;", operand(k, n, 6));
+    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", state);
+    emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state);
+    emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
+    emit_line(e, "const float *g = %s + rows[i].g;", grads);
+    emit_open(e, "for (int64_t c = lo; c < hi; c++)");
+    emit_line(e, "const float grad = g[c] * by;");
+    emit_line(e, "m[c] = %s * m[c] + %s * grad;", c_number(a, DT_f32, b1),
+              c_number(a, DT_f32, 1 - b1));
+    emit_line(e, "v[c] = %s * v[c] + %s * grad * grad;", c_number(a, DT_f32, b2),
+              c_number(a, DT_f32, 1 - b2));
+    emit_line(e, "p[c] = p[c] * keep -");
+    emit_line(e, "       step * m[c] / (edl_sqrtf(v[c]) * root + %s);",
+              c_number(a, DT_f32, node_float(n, "eps", 1e-8)));
+    emit_close(e, "");
+}
+
+static void
+emit_sgd(Kernel *k, const Sweep *s, const char *state, const char *grads)
+{
+    const Node *n = first_of(s);
+    Arena *a = k->cg->arena;
+    Emit *e = &k->out;
+    const char *momentum =
+        c_number(a, DT_f32, node_float(n, "momentum", 0));
+    emit_line(e, "const float rate = (float)((double)*%s * rows[i].rate);",
+              operand(k, n, 2));
+    emit_line(e, "const float decay = (float)rows[i].decay;");
+    emit_line(e, "const float by = *%s;", operand(k, n, 3));
+    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", state);
+    if (s->n_state)
+        emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
+    emit_line(e, "const float *g = %s + rows[i].g;", grads);
+    emit_open(e, "for (int64_t c = lo; c < hi; c++)");
+    emit_line(e, "const float grad = g[c] * by + decay * p[c];");
+    if (s->n_state)
+        emit_line(e, "v[c] = %s * v[c] + grad;", momentum);
+    if (s->n_state && node_flag(n, "nesterov"))
+        emit_line(e, "p[c] -= rate * (grad + %s * v[c]);", momentum);
+    else
+        emit_line(e, "p[c] -= rate * %s;", s->n_state ? "v[c]" : "grad");
+    emit_close(e, "");
+}
+
+static void
+sweep_body(Kernel *k)
+{
+    const Sweep *s = k->aux;
+    const Node *n = first_of(s);
+    const char *state = kernel_name(k, region_param(k, REGION_state, true));
+    const char *grads =
+        kernel_name(k, region_param(k, REGION_grads, false));
+    if (n->op == OP_adamw && n->n_args == 8)
+        emit_go(k, n, 7);
+    if (n->op == OP_sgd && node_flag(n, "go"))
+        emit_go(k, n, n->n_args - 1);
+    int64_t pieces = emit_rows(k, s);
+    emit_find(k, s->nodes.n, SWEEP_PIECE);
+    if (n->op == OP_adamw)
+        emit_adamw(k, s, state, grads);
+    else
+        emit_sgd(k, s, state, grads);
+    k->comment = "one sweep over parameters, gradients, optimizer state";
+    k->pieces = pieces;
+    if (pieces == 1)
+        emit_one_piece(k);
+}
+
+static void
+collect(Sweep *s, Cg *cg, const Node *n)
+{
+    if (n->op == OP_adamw || n->op == OP_sgd) {
+        vec_push(cg->arena, &s->nodes, n);
+        bool ok = fits_table(n->args[0], REGION_state) &&
+                  fits_table(n->args[1], REGION_grads);
+        s->n_state = n->op == OP_adamw                    ? 2
+                     : node_float(n, "momentum", 0) != 0 ? 1
+                                                          : 0;
+        for (int j = 0; j < s->n_state; j++)
+            ok &= fits_table(n->args[n->op == OP_adamw ? 2 + j : 4],
+                             REGION_state);
+        if (!ok)
+            cg_refuse(cg, n, "has no C for what is no f32 parameter with a "
+                             "gradient tensor");
+    }
+    if (n->body)
+        graph_each(n->body, b)
+            collect(s, cg, b);
+}
+
+void
+c_sweep(Cg *cg, const Node *n)
+{
+    Sweep s = {0};
+    collect(&s, cg, n);
+    if (s.nodes.n == 0 || cg->failed)
+        return;
+    const Node *first = first_of(&s);
+    kernel_emit(cg, first, op_info[first->op].name,
+                n->op == OP_fused ? cg->m->name
+                                  : storage(first->args[0])->name,
+                sweep_body, &s);
+}
+
+/* ---- counters ---- */
+
+static void
+count_body(Kernel *k)
+{
+    const Node *n = k->node;
+    const char *t = kernel_name(k, kernel_tensor(k, n->tensor, true));
+    if (n->n_args)
+        emit_go(k, n, 0);
+    emit_line(&k->out, "*%s += 1;", t);
+}
+
+void
+c_count(Cg *cg, const Node *n)
+{
+    kernel_emit(cg, n, "count", n->tensor->name, count_body, NULL);
+}
+
+void
+c_learning_rate(Cg *cg, const Node *n)
+{
+    emit_line(&cg->calls, "*%s = (float)edl_lr(m);",
+              address_value(cg, n->results[0], 0));
+}

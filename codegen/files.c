@@ -1,0 +1,277 @@
+/* From a module to the files of out/. */
+#include "codegen/c.h"
+#include "ir/base/embedded.h"
+#include "ir/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- the model's parts ---- */
+
+static bool
+has_program(const Module *m, const char *name)
+{
+    for (int i = 0; i < m->programs.n; i++)
+        if (strcmp(m->programs.at[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool
+calls_graph(const Module *m, const char *program, const char *graph)
+{
+    for (int i = 0; i < m->programs.n; i++) {
+        const Program *p = m->programs.at[i];
+        for (int j = 0; j < p->actions.n; j++)
+            if (strcmp(p->name, program) == 0 &&
+                p->actions.at[j]->kind == ACTION_call &&
+                strcmp(p->actions.at[j]->graph->name, graph) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void
+sort_tensors(CModel *c)
+{
+    Module *m = c->cg.m;
+    Arena *a = c->cg.arena;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->kind == TENSOR_input)
+            vec_push(a, &c->inputs, t);
+        else if (t->kind == TENSOR_output && strncmp(t->name, "edl.", 4) != 0)
+            vec_push(a, &c->outputs, t);
+        else if (t->kind != TENSOR_output && t->kind != TENSOR_stash)
+            vec_push(a, &c->tensors, t);
+    }
+}
+
+static const char *
+schedule_text(Module *m)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (!f)
+        bug("out of memory");
+    text_print(m, f);
+    fclose(f);
+    const char *kept = arena_strndup(m->arena, text, n);
+    free(text);
+    return kept;
+}
+
+static void
+take_api_names(CModel *c)
+{
+    static const char *const verbs[] = {
+        "batch",    "model",    "regions", "init",  "init_params", "step",
+        "forward",  "backward", "update",  "evaluate", "infer",    "get",
+        "set",      "save",     "load",    "set_lr", "close", "last_error"};
+    static const char *const statics[] = {
+        "run_step",   "run_forward", "run_backward", "run_update",
+        "run_evaluate", "run_infer", "report", "tensors", "inputs", "outputs",
+        "sources", "validation", "train", "learning_rate"};
+    Names *n = &c->cg.names;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        names_take(n, arena_printf(n->arena, "%s_%s", c->name, verbs[i]));
+    for (size_t i = 0; i < sizeof statics / sizeof *statics; i++)
+        names_take(n, statics[i]);
+    names_take(n, c->name);
+}
+
+static CModel
+model_new(Module *m)
+{
+    Arena *a = m->arena;
+    CModel c = {.cg = {.m = m, .arena = a}};
+    c.cg.names = names_new(a);
+    c.cg.kernels = emit_new(a);
+    c.name = name_mangle(a, m->name);
+    if (name_reserved(c.name) || name_in_libc(c.name))
+        c.name = arena_printf(a, "%s_", c.name);
+    c.upper = name_upper(a, c.name);
+    c.sched = schedule_text(m);
+    c.id = arena_printf(a, "%016" PRIx64, hash64(c.sched, strlen(c.sched)));
+    c.has_step = has_program(m, "step");
+    c.has_phases = c.has_step && module_graph(m, "forward") &&
+                   module_graph(m, "backward") && m->slots <= 1;
+    c.has_update = calls_graph(m, "step", "update");
+    c.has_evaluate = has_program(m, "evaluate");
+    c.has_infer = has_program(m, "infer");
+    c.accumulate = m->train && m->train->accumulate ? m->train->accumulate : 1;
+    take_api_names(&c);
+    sort_tensors(&c);
+    return c;
+}
+
+/* ---- NAME.c ---- */
+
+static int
+by_place(const void *x, const void *y)
+{
+    const Offset *a = x, *b = y;
+    if (a->region != b->region)
+        return a->region < b->region ? -1 : 1;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void
+emit_offsets(CModel *c, Emit *e)
+{
+    Cg *cg = &c->cg;
+    if (cg->offsets.n)
+        qsort(cg->offsets.at, (size_t)cg->offsets.n, sizeof *cg->offsets.at,
+              by_place);
+    Region last = REGION_none;
+    for (int i = 0; i < cg->offsets.n; i++) {
+        const Offset *o = &cg->offsets.at[i];
+        if (o->region != last)
+            emit_line(e, "%s/* Places in region %s, in bytes. */",
+                      i ? "\n" : "", region_name[o->region]);
+        last = o->region;
+        emit_line(e, "static const int64_t %s = %" PRId64 "; /* %s */",
+                  o->name, o->at, o->comment);
+    }
+    if (cg->offsets.n)
+        emit(e, "\n");
+}
+
+static void
+emit_accessors(CModel *c, Emit *e)
+{
+    static const struct {
+        Dtype dtype;
+        const char *name;
+    } rows[] = {{DT_f32, "f32"}, {DT_f64, "f64"}, {DT_bf16, "u16"},
+                {DT_i32, "i32"}, {DT_i64, "i64"}, {DT_u8, "u8"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!c->cg.has_access[rows[i].dtype])
+            continue;
+        const char *type = dtype_info[rows[i].dtype].c_type;
+        emit_line(e, "static %s *\n%s(unsigned char *region, int64_t at)\n{",
+                  type, rows[i].name);
+        emit_line(e, "    return (%s *)(void *)(region + at);\n}\n", type);
+    }
+}
+
+static const char *
+source_text(CModel *c)
+{
+    Arena *a = c->cg.arena;
+    Emit programs = emit_new(a), e = emit_new(a);
+    c_programs(c, &programs); /* asks for places as well */
+    emit_line(&e, "/* %s.c: written by edlc from %s.sched. Every kernel is a "
+                  "function of pointers;\n * the graphs at the end call them "
+                  "in the order of the schedule. */", c->name, c->name);
+    emit_line(&e, "#include \"%s.h\"\n", c->name);
+    emit_line(&e, "#include \"edl_kernel.h\"\n#include \"edl_matmul.h\"\n");
+    emit_offsets(c, &e);
+    emit_accessors(c, &e);
+    emit_line(&e, "/* ---- kernels ---- */\n");
+    emit_text(&e, c->cg.kernels.at, c->cg.kernels.n);
+    emit_line(&e, "/* ---- graphs ---- */\n");
+    for (int i = 0; i < c->graphs.n; i++)
+        emit(&e, "%s", c->graphs.at[i].text);
+    emit_line(&e, "/* ---- actions ---- */\n");
+    emit_text(&e, programs.at, programs.n);
+    emit_line(&e, "/* ---- the model ---- */\n");
+    c_tables(c, &e);
+    c_api(c, &e);
+    return emit_string(&e);
+}
+
+/* ---- the other files ---- */
+
+static void
+add_file(CModel *c, OutFiles *out, const char *name, const char *text)
+{
+    OutFile f = {.name = name, .text = text, .n = strlen(text)};
+    vec_push(c->cg.arena, &out->files, f);
+}
+
+static void
+add_runtime(CModel *c, OutFiles *out, Emit *sources)
+{
+    for (int i = 0; i < embedded_count; i++) {
+        const Embedded *f = &embedded_files[i];
+        if (strncmp(f->name, "runtime/", 8) != 0)
+            continue;
+        OutFile copy = {.name = f->name + 8, .text = f->text, .n = f->n};
+        vec_push(c->cg.arena, &out->files, copy);
+        size_t n = strlen(copy.name);
+        if (strcmp(copy.name + n - 2, ".c") == 0)
+            emit(sources, " \\\n\t%.*s.o", (int)n - 2, copy.name);
+    }
+}
+
+/* The same for every model, so that several may share a folder. */
+static const char *
+makefile_text(CModel *c, const char *runtime, bool copied)
+{
+    Emit e = emit_new(c->cg.arena);
+    emit_line(&e, "# Written by edlc. make: the trainer of each model here.");
+    emit_line(&e, "CC ?= cc");
+    emit_line(&e, "ARCH ?= -march=native");
+    emit_line(&e, "CFLAGS ?= -O3 $(ARCH)");
+    emit_line(&e, "# Results depend on these: no contraction, no fast-math.");
+    emit_line(&e, "NEEDED = -std=c11 -ffp-contract=off -fno-math-errno "
+                  "-pthread");
+    if (!copied)
+        emit_line(&e, "CPPFLAGS += $(shell pkg-config --cflags edl)\n"
+                      "LDLIBS += $(shell pkg-config --libs edl)");
+    emit_line(&e, "MODELS = $(patsubst %%_main.c,%%,$(wildcard *_main.c))");
+    emit_line(&e, "RUNTIME =%s\n", runtime);
+    emit_line(&e, "all: $(MODELS)\n");
+    emit_line(&e, "$(MODELS): %%: %%.o %%_main.o $(RUNTIME)");
+    emit_line(&e, "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ $(LDLIBS) "
+                  "-lm\n");
+    emit_line(&e, "%%.o: %%.c $(wildcard *.h)");
+    emit_line(&e, "\t$(CC) $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c -o $@ $<\n");
+    emit_line(&e, "clean:");
+    emit_line(&e, "\trm -f $(MODELS) $(RUNTIME) $(MODELS:%%=%%.o) "
+                  "$(MODELS:%%=%%_main.o)\n");
+    emit_line(&e, ".PHONY: all clean");
+    return emit_string(&e);
+}
+
+static const char *
+main_text(CModel *c)
+{
+    return arena_printf(
+        c->cg.arena,
+        "/* %s_main.c: the trainer; --help tells its flags. */\n"
+        "#include \"%s.h\"\n\n"
+        "int\nmain(int argc, char **argv)\n{\n"
+        "    return edl_trainer_main(&%s_model, argc, argv);\n}\n",
+        c->name, c->name, c->name);
+}
+
+static const char *
+with_suffix(CModel *c, const char *suffix)
+{
+    return arena_printf(c->cg.arena, "%s%s", c->name, suffix);
+}
+
+bool
+codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
+{
+    CModel c = model_new(m);
+    if (!c_graphs(&c))
+        return false;
+    Emit header = emit_new(m->arena), objects = emit_new(m->arena);
+    c_header(&c, &header);
+    add_file(&c, out, with_suffix(&c, ".c"), source_text(&c));
+    add_file(&c, out, with_suffix(&c, ".h"), emit_string(&header));
+    add_file(&c, out, with_suffix(&c, ".sched"), c.sched);
+    add_file(&c, out, with_suffix(&c, "_main.c"), main_text(&c));
+    if (o->copy_runtime)
+        add_runtime(&c, out, &objects);
+    add_file(&c, out, "Makefile",
+             makefile_text(&c, objects.n ? emit_string(&objects) : "",
+                           o->copy_runtime));
+    return !c.cg.failed;
+}

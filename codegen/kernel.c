@@ -1,0 +1,443 @@
+#include "codegen/kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- element types ---- */
+
+const char *
+c_compute(Dtype d)
+{
+    switch (d) {
+    case DT_f32:
+    case DT_f16:
+    case DT_bf16:
+        return "float";
+    case DT_f64:
+        return "double";
+    case DT_i64:
+        return "int64_t";
+    case DT_u8:
+        return "uint8_t";
+    case DT_i32:
+    case DT_bool:
+        return "int32_t";
+    case DT_i8:
+    case DT_i4:
+    case DT_fp8:
+    case DT_COUNT:
+        break;
+    }
+    bug("codegen: %s is storage, not a type to compute in",
+        dtype_info[d].name);
+}
+
+const char *
+c_load(Arena *a, Dtype d, const char *element)
+{
+    if (d == DT_bf16)
+        return arena_printf(a, "edl_bf16_to_f32(%s)", element);
+    if (d == DT_f16)
+        return arena_printf(a, "edl_f16_to_f32(%s)", element);
+    return element;
+}
+
+const char *
+c_store(Arena *a, Dtype d, const char *value)
+{
+    if (d == DT_bf16)
+        return arena_printf(a, "edl_f32_to_bf16(%s)", value);
+    if (d == DT_f16)
+        return arena_printf(a, "edl_f32_to_f16(%s)", value);
+    if (d == DT_bool)
+        return arena_printf(a, "(uint8_t)(%s)", value);
+    return value;
+}
+
+/* ---- addresses ---- */
+
+static const char *const region_variable[REGION_COUNT] = {
+    [REGION_none] = "none",   [REGION_state] = "state",
+    [REGION_grads] = "grads", [REGION_stash] = "stash",
+    [REGION_workspace] = "work", [REGION_io] = "io",
+    [REGION_host] = "host",   [REGION_disk] = "disk",
+};
+
+/* The accessor of a dtype: bf16 and f16 are read as bits. */
+static Dtype
+access_dtype(Dtype d)
+{
+    if (d == DT_bf16 || d == DT_f16)
+        return DT_bf16;
+    return d == DT_bool ? DT_u8 : d;
+}
+
+static const char *
+access_name(Dtype d)
+{
+    return access_dtype(d) == DT_bf16 ? "u16"
+                                      : dtype_info[access_dtype(d)].name;
+}
+
+/* "region, offset constant" of a place. */
+static const char *
+place_text(Cg *cg, Region region, int64_t at, const char *prefix,
+           const char *path, const char *comment)
+{
+    cg->uses[region] = true;
+    const char *key = arena_printf(cg->arena, "%d %" PRId64 " %s %s",
+                                   (int)region, at, prefix, path);
+    int known = (int)(intptr_t)map_get(&cg->offset_map, key);
+    if (!known) {
+        Offset o = {.region = region, .at = at, .comment = comment};
+        o.name = names_take(&cg->names,
+                            arena_printf(cg->arena, "%s_%s", prefix,
+                                         name_mangle(cg->arena, path)));
+        vec_push(cg->arena, &cg->offsets, o);
+        known = cg->offsets.n;
+        map_put(cg->arena, &cg->offset_map, key, (void *)(intptr_t)known);
+    }
+    return arena_printf(cg->arena, "%s, %s", region_variable[region],
+                        cg->offsets.at[known - 1].name);
+}
+
+static const char *
+plus(Cg *cg, const char *base, int64_t offset)
+{
+    if (offset == 0)
+        return base;
+    return arena_printf(cg->arena, "%s %c %" PRId64, base,
+                        offset < 0 ? '-' : '+', offset < 0 ? -offset : offset);
+}
+
+static const char *
+accessor(Cg *cg, Dtype d, const char *place)
+{
+    cg->has_access[access_dtype(d)] = true;
+    return arena_printf(cg->arena, "%s(%s)", access_name(d), place);
+}
+
+static const char *
+type_text(Cg *cg, const Type *t)
+{
+    Emit e = emit_new(cg->arena);
+    emit(&e, "%s[", dtype_info[t->dtype].name);
+    for (int i = 0; i < t->rank; i++)
+        emit(&e, "%s%" PRId64, i ? ", " : "", t->dim[i]);
+    emit(&e, "]");
+    return emit_string(&e);
+}
+
+const char *
+describe(Cg *cg, const Value *v)
+{
+    return type_text(cg, &v->type);
+}
+
+const char *
+c_input_name(Cg *cg, const Tensor *t)
+{
+    return arena_printf(cg->arena, "in_%s", name_mangle(cg->arena, t->name));
+}
+
+const char *
+address_tensor(Cg *cg, const Tensor *t, int64_t offset)
+{
+    if (t->kind == TENSOR_input) {
+        map_put(cg->arena, &cg->inputs, t->name, (void *)t);
+        return plus(cg, c_input_name(cg, t), offset);
+    }
+    const char *path = t->kind == TENSOR_grad && t->owner ? t->owner->name
+                                                          : t->name;
+    const char *place =
+        place_text(cg, t->region, t->place, region_variable[t->region], path,
+                   type_text(cg, &t->type));
+    return plus(cg, accessor(cg, t->type.dtype, place), offset);
+}
+
+const char *
+address_value(Cg *cg, const Value *v, int64_t offset)
+{
+    const Value *home = v->home;
+    offset += v->layout.offset;
+    if (home->tensor && home->tensor->type.dtype == v->type.dtype)
+        return address_tensor(cg, home->tensor, offset);
+    if (home->tensor)
+        bug("codegen: %s lies in a tensor of another dtype", v->name);
+    if (home->place < 0)
+        bug("codegen: %s has no place", v->name);
+    const char *place = place_text(cg, home->region, home->place, cg->prefix,
+                                   home->name, type_text(cg, &home->type));
+    return plus(cg, accessor(cg, v->type.dtype, place), offset);
+}
+
+/* ---- operands ---- */
+
+const char *
+kernel_local(Kernel *k, const char *path)
+{
+    if (!k->canonical)
+        return names_take(&k->names, name_last(k->cg->arena, path));
+    /* canonical names follow from the order of asking alone */
+    return names_take(&k->names, "v");
+}
+
+static int
+add_param(Kernel *k, Param p, const char *path)
+{
+    for (int i = 0; i < k->params.n; i++)
+        if (strcmp(k->params.at[i].pass, p.pass) == 0 &&
+            strcmp(k->params.at[i].type, p.type) == 0) {
+            k->params.at[i].written |= p.written;
+            return i;
+        }
+    if (!p.name)
+        p.name = kernel_local(k, path);
+    vec_push(k->cg->arena, &k->params, p);
+    return k->params.n - 1;
+}
+
+static const char *
+pointer_type(Kernel *k, Dtype d)
+{
+    return arena_printf(k->cg->arena, "%s *", dtype_info[d].c_type);
+}
+
+int
+kernel_value(Kernel *k, const Value *v, int64_t offset, bool write)
+{
+    Param p = {.type = pointer_type(k, v->type.dtype), .pointer = true,
+               .pass = address_value(k->cg, v, offset), .written = write};
+    return add_param(k, p, v->name);
+}
+
+int
+kernel_tensor(Kernel *k, const Tensor *t, bool write)
+{
+    Param p = {.type = pointer_type(k, t->type.dtype), .pointer = true,
+               .pass = address_tensor(k->cg, t, t->layout.offset),
+               .written = write};
+    return add_param(k, p, t->kind == TENSOR_grad ? "grad" : t->name);
+}
+
+int
+kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name)
+{
+    Cg *cg = k->cg;
+    const Node *n = k->node;
+    while (n->scratch < 0 && n->graph->owner)
+        n = n->graph->owner;
+    if (n->scratch < 0)
+        bug("codegen: the scratch of %s has no place", op_info[n->op].name);
+    const char *path = n->n_results ? n->results[0]->name
+                                    : op_info[n->op].name;
+    const char *place = place_text(
+        cg, REGION_workspace, n->scratch + at, cg->prefix,
+        arena_printf(cg->arena, "%s_%s", path, name), "scratch");
+    Param p = {.type = pointer_type(k, d), .pointer = true,
+               .pass = accessor(cg, d, place), .written = true};
+    return add_param(k, p, name);
+}
+
+int
+kernel_region(Kernel *k, Region region, Dtype d, bool write)
+{
+    Cg *cg = k->cg;
+    cg->uses[region] = true;
+    const char *name = region_variable[region];
+    Param p = {.type = pointer_type(k, d), .pointer = true, .written = write};
+    p.pass = accessor(cg, d, arena_printf(cg->arena, "%s, 0", name));
+    return add_param(k, p, name);
+}
+
+void
+emit_one_piece(Kernel *k)
+{
+    Emit body = k->out;
+    k->out = emit_new(k->cg->arena);
+    k->out.indent = body.indent;
+    emit_line(&k->out, "const int64_t piece = 0;");
+    emit_text(&k->out, body.at, body.n);
+}
+
+int
+kernel_scalar(Kernel *k, const char *type, const char *name, const char *pass)
+{
+    Param p = {.type = arena_printf(k->cg->arena, "%s ", type), .name = name,
+               .pass = pass};
+    return add_param(k, p, name);
+}
+
+const char *
+kernel_name(const Kernel *k, int param)
+{
+    return k->params.at[param].name;
+}
+
+const char *
+kernel_add(Kernel *k, const Node *accumulate)
+{
+    bool more = node_flag(accumulate, "more");
+    k->cg->uses_mb |= !more;
+    kernel_scalar(k, "int", more ? "more" : "add", more ? "1" : "mb > 0");
+    return more ? "more" : "add";
+}
+
+bool
+has_memory(const Value *v)
+{
+    return v->home->tensor || v->home->place >= 0;
+}
+
+const char *
+kernel_fault(Kernel *k)
+{
+    Param p = {.type = "int32_t *", .name = "fault", .pass = "&m->fault",
+               .pointer = true, .written = true};
+    add_param(k, p, "fault");
+    return "fault";
+}
+
+/* ---- the function around a body ---- */
+
+static const char *
+declaration(Kernel *k, const Param *p, bool with_restrict)
+{
+    bool keep = !p->pointer || p->written;
+    return arena_printf(k->cg->arena, "%s%s%s%s", keep ? "" : "const ",
+                        p->type,
+                        p->pointer && with_restrict ? "EDL_RESTRICT " : "",
+                        p->name);
+}
+
+static void
+emit_head(Kernel *k, Emit *e, bool with_restrict, bool instance)
+{
+    Arena *a = k->cg->arena;
+    VEC(const char *) items = {0};
+    if (instance)
+        vec_push(a, &items, "const EdlInstance *m");
+    for (int i = 0; i < k->params.n; i++)
+        vec_push(a, &items, declaration(k, &k->params.at[i], with_restrict));
+    emit_line(e, "static void");
+    if (items.n == 0)
+        vec_push(a, &items, "void");
+    emit_list(e, arena_printf(a, "%s(", k->name), items.at, items.n, ")");
+    emit_line(e, "{");
+}
+
+static void
+emit_struct(Kernel *k, Emit *e)
+{
+    emit_line(e, "typedef struct %s_args {", k->name);
+    for (int i = 0; i < k->params.n; i++)
+        emit_line(e, "    %s;", declaration(k, &k->params.at[i], false));
+    emit_line(e, "} %s_args;\n", k->name);
+}
+
+static void
+emit_piece(Kernel *k, Emit *e)
+{
+    emit_line(e, "static void");
+    emit_line(e, "%s_piece(void *arg, int64_t piece)", k->name);
+    emit_line(e, "{");
+    emit_line(e, "    const %s_args *const in = (const %s_args *)arg;", k->name,
+              k->name);
+    for (int i = 0; i < k->params.n; i++) {
+        const Param *p = &k->params.at[i];
+        emit_line(e, "    %s%s = in->%s;", p->pointer ? "" : "const ",
+                  declaration(k, p, true), p->name);
+    }
+    emit_text(e, k->out.at, k->out.n);
+    emit_line(e, "}\n");
+}
+
+static void
+emit_launch(Kernel *k, Emit *e)
+{
+    Arena *a = k->cg->arena;
+    VEC(const char *) names = {0};
+    for (int i = 0; i < k->params.n; i++)
+        vec_push(a, &names, k->params.at[i].name);
+    emit_head(k, e, false, true);
+    e->indent++;
+    emit_list(e, arena_printf(a, "%s_args args = {", k->name), names.at,
+              names.n, "};");
+    const char *items[] = {
+        "m", arena_printf(a, "%" PRId64, k->pieces),
+        arena_printf(a, "%s_piece", k->name), "&args"};
+    emit_list(e, "edl_parallel(", items, 4, ");");
+    e->indent--;
+    emit_line(e, "}\n");
+}
+
+static void
+emit_function(Kernel *k, Emit *e)
+{
+    if (k->pieces > 1) {
+        emit_struct(k, e);
+        if (!k->canonical && k->comment)
+            emit_comment(e, k->comment);
+        emit_piece(k, e);
+        emit_launch(k, e);
+        return;
+    }
+    if (!k->canonical && k->comment)
+        emit_comment(e, k->comment);
+    emit_head(k, e, true, false);
+    emit_text(e, k->out.at, k->out.n);
+    emit_line(e, "}\n");
+}
+
+static Kernel
+run_body(Cg *cg, const Node *node, KernelBody body, const void *aux,
+         const char *name)
+{
+    Kernel k = {.cg = cg, .node = node, .aux = aux, .pieces = 1,
+                .canonical = name == NULL, .name = name ? name : "K"};
+    k.out = emit_new(cg->arena);
+    k.out.indent = 1;
+    k.names = names_new(cg->arena);
+    body(&k);
+    return k;
+}
+
+static void
+emit_call(Cg *cg, const Kernel *k, const char *name)
+{
+    VEC(const char *) items = {0};
+    if (k->pieces > 1)
+        vec_push(cg->arena, &items, "m");
+    for (int i = 0; i < k->params.n; i++)
+        vec_push(cg->arena, &items, k->params.at[i].pass);
+    emit_list(&cg->calls, arena_printf(cg->arena, "%s(", name), items.at,
+              items.n, ");");
+}
+
+void
+kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
+            KernelBody body, const void *aux)
+{
+    Kernel k = run_body(cg, node, body, aux, NULL);
+    if (k.pieces < 1 || cg->failed)
+        return;
+    Emit key = emit_new(cg->arena);
+    emit_function(&k, &key);
+    const char *name = map_get(&cg->known, emit_string(&key));
+    if (!name) {
+        name = names_take(&cg->names,
+                          arena_printf(cg->arena, "%s_%s", label,
+                                       name_strip(cg->arena, path)));
+        map_put(cg->arena, &cg->known, emit_string(&key), (void *)name);
+        Kernel full = run_body(cg, node, body, aux, name);
+        emit_function(&full, &cg->kernels);
+    }
+    emit_call(cg, &k, name);
+}
+
+void
+cg_refuse(Cg *cg, const Node *n, const char *why)
+{
+    diag_error(cg->m->diag, n->loc, "%s: %s", op_info[n->op].name, why);
+    cg->failed = true;
+}

@@ -1,0 +1,108 @@
+/* One function of the emitted file: named pointers in, loops, no state.
+ *
+ * A kernel's text is written by a function that asks for its operands and
+ * prints loops. It runs once with canonical names; a text that is there
+ * already means that an equal kernel exists, which is then called with other
+ * pointers. Only a new text is written again, with names from the source. */
+#ifndef EDL_CODEGEN_KERNEL_H
+#define EDL_CODEGEN_KERNEL_H
+
+#include "codegen/codegen.h"
+#include "codegen/emit.h"
+#include "codegen/names.h"
+
+/* A named offset of a region that some call uses. */
+typedef struct Offset {
+    const char *name;
+    Region region;
+    int64_t at;
+    const char *comment;
+} Offset;
+
+/* The state of one codegen_c. */
+typedef struct Cg {
+    Module *m;
+    Arena *arena;
+    Names names;  /* of the file's scope */
+    Emit kernels; /* finished functions */
+    Map known;    /* canonical text -> const char * name of the function */
+    VEC(Offset) offsets;
+    Map offset_map; /* key -> Offset index + 1 */
+    bool has_access[DT_COUNT];
+    bool failed;
+    /* of the graph function that is being written */
+    const Graph *graph;
+    const char *prefix; /* of its offsets: forward */
+    Emit calls;
+    bool uses[REGION_COUNT];
+    Map inputs; /* names of the inputs that it reads */
+    bool uses_mb;
+} Cg;
+
+typedef struct Param {
+    const char *type; /* without const: "float *", "uint64_t " */
+    const char *name;
+    const char *pass; /* what a call writes */
+    bool pointer, written;
+} Param;
+
+typedef struct Kernel Kernel;
+typedef void (*KernelBody)(Kernel *k);
+
+struct Kernel {
+    Cg *cg;
+    const Node *node;
+    const void *aux; /* for the body */
+    Emit out;
+    Names names;
+    VEC(Param) params;
+    bool canonical;
+    int64_t pieces;      /* set by the body; 1: runs where it is called */
+    const char *comment; /* set by the body: what it computes */
+    const char *name;
+};
+
+/* Writes the kernel unless an equal one exists, and a call of it. label: what
+ * the function's name begins with ("matmul"); path: what it goes on with. */
+void kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
+                 KernelBody body, const void *aux);
+
+/* Operands. The same address twice is one parameter. offset: elements beyond
+ * the value's own first. Answers the index of the parameter. */
+int kernel_value(Kernel *k, const Value *v, int64_t offset, bool write);
+int kernel_tensor(Kernel *k, const Tensor *t, bool write);
+/* Bytes of the node's scratch from `at` on, as elements of d. */
+int kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name);
+/* The start of a region. */
+int kernel_region(Kernel *k, Region region, Dtype d, bool write);
+int kernel_scalar(Kernel *k, const char *type, const char *name,
+                  const char *pass);
+const char *kernel_name(const Kernel *k, int param);
+/* The name of a flag: whether an accumulate adds to what is there. */
+const char *kernel_add(Kernel *k, const Node *accumulate);
+/* The body speaks of `piece`, but there is only piece 0. */
+void emit_one_piece(Kernel *k);
+/* False for a result that nothing reads, and for what a body keeps. */
+bool has_memory(const Value *v);
+/* int32_t *fault, for edl_index. */
+const char *kernel_fault(Kernel *k);
+/* A free local name. */
+const char *kernel_local(Kernel *k, const char *path);
+/* The C type in which a value of a dtype is computed. */
+const char *c_compute(Dtype d);
+/* An element as a value of its compute type, and the way back. */
+const char *c_load(Arena *a, Dtype d, const char *element);
+const char *c_store(Arena *a, Dtype d, const char *value);
+
+/* Where a value or a tensor starts: "f32(work, forward_x)". */
+const char *address_value(Cg *cg, const Value *v, int64_t offset);
+const char *address_tensor(Cg *cg, const Tensor *t, int64_t offset);
+
+const char *c_input_name(Cg *cg, const Tensor *t);
+
+/* "f32[4, 64]" for comments. */
+const char *describe(Cg *cg, const Value *v);
+/* Says that the module needs something that has no C yet. */
+void cg_refuse(Cg *cg, const Node *n, const char *why);
+
+#endif
