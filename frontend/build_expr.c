@@ -143,10 +143,10 @@ build_list(Parser *p, Exprs items, Span at)
 void
 build_args_add(Parser *p, Args *args, Name name, Expr *value)
 {
+    if (args->n > MAX_ARGS)
+        return; /* has been said */
     if (args->n == MAX_ARGS)
         diag_error(p->diag, value->at, "more than %d arguments", MAX_ARGS);
-    if (args->n >= MAX_ARGS)
-        return;
     const Arg *last = args->n ? &args->at[args->n - 1] : NULL;
     if (!name.text && last && last->name.text)
         diag_error(p->diag, value->at,

@@ -1,6 +1,7 @@
 #include "frontend/parser.h"
 
-enum { MAX_PARAMS = 1000 };
+/* Longer lists are a mistake of a generator. */
+enum { MAX_PARAMS = 1000, MAX_NAMES = 1000 };
 
 /* ---- types ---- */
 
@@ -77,10 +78,14 @@ is_plain_name(const Expr *e)
     return e->kind == EX_NAME && !e->u.path.module.text;
 }
 
-static void
-add_name(Parser *p, Names *names, const Expr *e)
+/* Adds a name to a list that holds none twice. */
+void
+build_names_add(Parser *p, Names *names, Name name)
 {
-    Name name = e->u.path.name;
+    if (names->n > MAX_NAMES)
+        return; /* has been said */
+    if (names->n == MAX_NAMES)
+        diag_error(p->diag, name.at, "more than %d names", MAX_NAMES);
     for (int i = 0; i < names->n; i++)
         if (names->at[i].text == name.text) {
             diag_error(p->diag, name.at, "'%s' comes twice", name.text);
@@ -108,7 +113,7 @@ build_function(Parser *p, const Expr *head, Expr *value, Span at)
                        "expected the name of an "
                        "argument in the head of a function");
         else
-            add_name(p, &s->u.function.params, arg->value);
+            build_names_add(p, &s->u.function.params, arg->value->u.path.name);
     }
     return s;
 }
@@ -123,7 +128,7 @@ build_assign(Parser *p, const Exprs *left, Expr *value, Span at)
     for (int i = 0; i < left->n; i++) {
         const Expr *e = left->at[i];
         if (is_plain_name(e)) {
-            add_name(p, &s->u.assign.names, e);
+            build_names_add(p, &s->u.assign.names, e->u.path.name);
         } else if (e->kind == EX_TYPE) {
             diag_error(p->diag, e->at,
                        "expected a name left of '=', found "
@@ -181,10 +186,10 @@ build_decl(Parser *p, DeclKind kind, Name name, Span at)
 void
 build_params_add(Parser *p, Params *params, Param param)
 {
+    if (params->n > MAX_PARAMS)
+        return; /* has been said */
     if (params->n == MAX_PARAMS)
         diag_error(p->diag, param.at, "more than %d parameters", MAX_PARAMS);
-    if (params->n >= MAX_PARAMS)
-        return;
     for (int i = 0; i < params->n; i++)
         if (params->at[i].name.text == param.name.text) {
             diag_error(p->diag, param.name.at, "'%s' comes twice",

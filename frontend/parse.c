@@ -5,8 +5,8 @@
 /* Past this many errors nobody reads on, and neither does the parser. */
 enum { ENOUGH_ERRORS = 100 };
 
-/* Columns and lengths are ints. */
-static const size_t max_text = (size_t)64 << 20;
+/* Far above what people write; tokens need a hundred times the memory. */
+static const size_t max_text = (size_t)8 << 20;
 
 Token *
 parser_next(Parser *p)
@@ -79,7 +79,7 @@ parse_tokens(Scan *s, Tokens *tokens)
 {
     if (s->n > max_text) {
         diag_error(s->diag, (Span){s->file, 1, 1, 1, 1},
-                   "a file of EDL is at most 64 MiB");
+                   "a file of EDL is at most 8 MiB");
         return false;
     }
     if (s->n >= 3 && !memcmp(s->text, "\xef\xbb\xbf", 3))

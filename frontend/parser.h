@@ -56,6 +56,7 @@ void build_chained(Parser *p, Span second);
 
 /* ---- types, statements, declarations ---- */
 TypeExpr *build_type(Parser *p, const Token *t, const Exprs *dims, Span at);
+void build_names_add(Parser *p, Names *names, Name name);
 Stmt *build_stmt(Parser *p, StmtKind kind, Span at);
 /* left = value: an assignment, or a local function when left is f(x). */
 Stmt *build_assign(Parser *p, const Exprs *left, Expr *value, Span at);

@@ -199,8 +199,8 @@ opt_name:
   ;
 
 names:
-    name                    { $$ = (Names){0}; PUSH($$, $1); }
-  | names ',' name          { $$ = $1; PUSH($$, $3); }
+    name                    { $$ = (Names){0}; build_names_add(p, &$$, $1); }
+  | names ',' name          { $$ = $1; build_names_add(p, &$$, $3); }
   ;
 
 opt_names:
