@@ -5,10 +5,13 @@
 
 #include <stdlib.h>
 
-/* --memory wins over the file's `memory`. False after an error. */
+/* The options that the schedule states; --memory wins over the file's
+ * `memory`. False after an error. */
 static bool
-take_limit(Session *s, Module *m)
+take_options(Session *s, Module *m)
 {
+    const char *target = s->options->target;
+    module_set_option(m, "target", target ? target : "c");
     const char *text = s->options->memory;
     if (!text)
         return true;
@@ -48,7 +51,7 @@ static Status
 compile(Session *s, Module *m, OutFiles *out)
 {
     (void)out;
-    if (!take_limit(s, m))
+    if (!take_options(s, m))
         return STATUS_USAGE;
     Status status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)

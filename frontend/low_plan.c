@@ -1,5 +1,6 @@
 /* The plan block: what this edlc can do of it, and what it cannot yet. */
 #include "frontend/low.h"
+#include "ir/text.h"
 
 static const struct {
     const char *keyword, *needs; /* NULL: nothing */
@@ -24,7 +25,8 @@ memory(Lower *l, const Line *line)
     if (item && item->kind == ITEM_SIZE && item->bytes > 0)
         text = arena_printf(l->arena, "%lld", (long long)item->bytes);
     else if (item && item->kind == ITEM_PERCENT && item->percent > 0)
-        text = arena_printf(l->arena, "%.17g%%", item->percent);
+        text = arena_printf(l->arena, "%s%%",
+                            text_double(l->arena, item->percent));
     if (!text)
         low_error(l, item ? item->at : line->keyword.at,
                   "`memory` takes a size as 3 GiB, or a share as 80%%");
