@@ -245,9 +245,9 @@ Value *low_value(Lower *l, const Val *v);
 bool low_is_value(const Val *v);
 const Type *low_type(const Val *v); /* of a tensor or value */
 Shape *low_shape(Lower *l, Value *v); /* never NULL, to be filled */
-/* A constant as a scalar of type d; NULL with an error where it has no
- * place in it. */
-Value *low_splat(Lower *l, const Val *v, Dtype d, const char *name);
+/* A constant as a scalar of type d; NULL with an error at the place of its
+ * use where it has no place in the type. */
+Value *low_splat(Lower *l, const Val *v, Dtype d, const char *name, Span at);
 Tensor *low_tensor(Lower *l, TensorKind kind, const char *name, const Type *t,
                    const Shape *s, Span at);
 /* Are elements and bytes below 2^63, sizes above 0? Else an error. */

@@ -107,9 +107,13 @@ place_arguments(Site *s, const Call *c)
 static bool
 wrong_kind(Site *s, int i, const char *expected)
 {
-    low_error(s->l, s->given[i]->at, "`%s` of `%s`: expected %s, found %s",
-              s->row->params[i].name, s->row->name, expected,
-              low_describe(s->l, &s->arg[i]));
+    bool pick = s->row->op == OP_reduce_max || s->row->op == OP_reduce_min;
+    if (low_error(s->l, s->given[i]->at, "`%s` of `%s`: expected %s, found %s",
+                  s->row->params[i].name, s->row->name, expected,
+                  low_describe(s->l, &s->arg[i])) &&
+        pick && i == 1)
+        low_note(s->l, (Span){0}, "%simum(a, b) compares element by element",
+                 s->row->name);
     return false;
 }
 

@@ -23,7 +23,8 @@ meet(Site *s, int i, int other)
         return site_value(s, i);
     Dtype d = low_is_value(&s->arg[other]) ? site_type(s, other)->dtype
                                            : DT_f32;
-    return low_splat(s->l, &s->arg[i], d, site_name(s, "const"));
+    return low_splat(s->l, &s->arg[i], d, site_name(s, "const"),
+                     site_span(s, i));
 }
 
 Val
@@ -144,7 +145,8 @@ mean_over(Site *s, Value *x, const Attr *a)
     Val sum = emit(s, OP_reduce_sum, site_name(s, "sum"), &x, 1, a, 2);
     Val n = low_float(s->at, count);
     Value *args[] = {sum.value, NULL};
-    args[1] = low_splat(s->l, &n, x->type.dtype, site_name(s, "const"));
+    args[1] =
+        low_splat(s->l, &n, x->type.dtype, site_name(s, "const"), s->at);
     return emit(s, OP_div, s->name, args, 2, NULL, 0);
 }
 

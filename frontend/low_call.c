@@ -221,7 +221,13 @@ call_layer(Lower *l, Expr *e, const Decl *d, Unit *u)
     Val v = run_layer(l, d, u, c, given, args, scope);
     ScopeUse *use = map_get(&l->scopes, scope);
     use->has_tensors = use->has_tensors || l->n_declared > before;
-    return v;
+    if (l->n_declared == before || !l->running)
+        return v;
+    low_error(l, c->callee.name.at, "`%s` has parameters, and `%s`, which "
+                                    "calls it, is a function: only layers own "
+                                    "parameters",
+              d->name.text, l->running->function->name.text);
+    return low_poison();
 }
 
 /* ---- any call ---- */

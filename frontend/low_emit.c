@@ -181,18 +181,20 @@ constant_fits(const Val *v, Dtype d)
 }
 
 Value *
-low_splat(Lower *l, const Val *v, Dtype d, const char *name)
+low_splat(Lower *l, const Val *v, Dtype d, const char *name, Span at)
 {
     if (!constant_fits(v, d)) {
-        low_error(l, v->at, "%s cannot stand for a value of type %s",
-                  low_describe(l, v), dtype_info[d].name);
+        if (low_error(l, at, "%s cannot stand for a value of type %s",
+                      low_describe(l, v), dtype_info[d].name) &&
+            v->at.line && (v->at.line != at.line || v->at.file != at.file))
+            low_note(l, v->at, "it comes from here");
         return NULL;
     }
     Type t = type_scalar(d);
     int64_t most = (int64_t)1 << 53; /* a double holds these */
     bool exact = type_is_float(&t) || (v->i > -most && v->i < most);
     Attr a = exact ? attr_float("value", low_number(v)) : attr_int("int", v->i);
-    Node *n = low_node(l, v->at, OP_const, name, NULL, 0, &a, 1, &t);
+    Node *n = low_node(l, at, OP_const, name, NULL, 0, &a, 1, &t);
     return n ? n->results[0] : NULL;
 }
 

@@ -50,19 +50,20 @@ static const Op binary_op[BIN_COUNT] = {
 
 /* A number takes the type of the value that it meets. */
 static Value *
-operand(Lower *l, const Expr *e, const Val *v, const Val *other,
+operand(Lower *l, const Expr *e, const Val *v, const Val *other, bool left,
         const char *name)
 {
     if (low_is_value(v))
         return low_value(l, v);
+    Span at = left ? e->u.binary.left->at : e->u.binary.right->at;
     if (!low_is_const(v)) {
-        low_error(l, v->at.line ? v->at : e->at,
+        low_error(l, at,
                   "%s needs tensors or numbers, found %s",
                   binary_text[e->u.binary.op], low_describe(l, v));
         return NULL;
     }
     return low_splat(l, v, low_type(other)->dtype,
-                     low_join(l, name, "const"));
+                     low_join(l, name, "const"), at);
 }
 
 static bool
@@ -97,7 +98,8 @@ low_binary(Lower *l, const Expr *e, BinaryOp op, Val a, Val b,
                   low_describe(l, &a), low_describe(l, &b));
         return low_poison();
     }
-    Value *x = operand(l, e, &a, &b, name), *y = operand(l, e, &b, &a, name);
+    Value *x = operand(l, e, &a, &b, true, name);
+    Value *y = operand(l, e, &b, &a, false, name);
     if (!x || !y || !dtypes_meet(l, at, binary_text[op], x, y))
         return low_poison();
     Value *args[] = {x, y};

@@ -180,7 +180,7 @@ low_lookup(Lower *l, const Expr *e)
     const Val *v = low_constant(l, l->unit, name);
     if (v)
         return *v;
-    if (strcmp(name, "train_mode") == 0)
+    if (l->graph && strcmp(name, "train_mode") == 0)
         return low_bool(e->at, l->train_mode);
     return not_defined(l, &path->name);
 }
@@ -211,6 +211,12 @@ free_label(Lower *l, const char *base)
     }
 }
 
+static bool
+same_place(Span a, Span b)
+{
+    return a.file == b.file && a.line == b.line && a.col == b.col;
+}
+
 bool
 low_open_scope(Lower *l, const char *path, const Call *call, Span at)
 {
@@ -225,14 +231,19 @@ low_open_scope(Lower *l, const char *path, const Call *call, Span at)
         return true;
     const char *layer = call->callee.name.text;
     bool said;
-    if (call->label.text)
+    if (same_place(use->at, at))
+        said = low_error(l, at,
+                         "`%s` is called in every turn of a loop in one "
+                         "scope; give the loop a name: for ... as h",
+                         layer);
+    else if (call->label.text)
         said = low_error(l, call->label.at, "the scope `%s` is taken", path);
     else
         said = low_error(l, at,
                          "`%s` is called twice in a scope; give this call a "
                          "name of its own: `as %s`",
                          layer, free_label(l, layer));
-    if (said)
+    if (said && !same_place(use->at, at))
         low_note(l, use->at, "the first call is here");
     return false;
 }

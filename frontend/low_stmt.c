@@ -258,9 +258,9 @@ next_value(Lower *l, const Stmt *s, const Tensor *t, const char *name)
     if (v.kind == VAL_POISON)
         return NULL;
     if (!low_is_value(&v))
-        v = low_is_const(&v) ? low_val(low_splat(l, &v, t->type.dtype, name),
-                                       e->at)
-                             : v;
+        v = low_is_const(&v)
+                ? low_val(low_splat(l, &v, t->type.dtype, name, e->at), e->at)
+                : v;
     if (low_is_value(&v) && (v.kind == VAL_TENSOR || v.value) &&
         low_type(&v)->rank == 0 && t->type.rank > 0 &&
         low_type(&v)->dtype == t->type.dtype) {
@@ -311,7 +311,7 @@ constant_output(Lower *l, const Val *v, Span at, const char *path)
     Dtype d = v->kind == VAL_INT    ? DT_i64
               : v->kind == VAL_BOOL ? DT_bool
                                     : DT_f32;
-    return low_val(low_splat(l, v, d, path), at);
+    return low_val(low_splat(l, v, d, path, at), at);
 }
 
 static void

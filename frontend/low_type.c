@@ -191,7 +191,7 @@ splat_argument(Match *m, const TypeExpr *e)
     if (!scalar || !low_is_const(m->arg) || d == DT_COUNT)
         return wrong_argument(m, pattern_text(m->l, e));
     const char *name = low_path(m->l, m->param->name.text);
-    Value *v = low_splat(m->l, m->arg, d, name);
+    Value *v = low_splat(m->l, m->arg, d, name, m->at);
     if (v)
         *m->arg = low_val(v, m->at);
     return v != NULL;

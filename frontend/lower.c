@@ -222,6 +222,16 @@ fill_head(Lower *l, bool trains)
     }
 }
 
+/* What only an update reads. */
+static void
+forget_decay(Module *m)
+{
+    for (int i = 0; i < m->tensors.n; i++) {
+        m->tensors.at[i]->weight_decay = 0;
+        m->tensors.at[i]->lr_scale = 1;
+    }
+}
+
 static void
 build_model(Lower *l, const Decl *model, LowerMode mode)
 {
@@ -240,6 +250,8 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     low_plan(l, name);
     if (trains)
         l->module->train = train;
+    else
+        forget_decay(l->module);
     if (trains && train && train->validate.n && l->mistakes == before)
         build_graph(l, model, "evaluate", false);
 }
