@@ -1,5 +1,6 @@
 /* edlc: reads the command line, runs one command, says what is wrong. */
 #include "frontend/session.h"
+#include "frontend/syntax.h"
 
 #include <errno.h>
 
@@ -46,6 +47,10 @@ run(Arena *arena, int argc, char **argv)
     if (!options_parse(arena, &options, argc, argv))
         return STATUS_USAGE;
     Session s = {arena, interner_new(arena), diag_new(arena), &options};
+    if (options.version) {
+        printf("edlc %s (EDL %d)\n", EDLC_VERSION, SYNTAX_VERSION);
+        return finish(&s, STATUS_DONE);
+    }
     if (!options.help)
         return finish(&s, run_command(&s));
     if (options.command == CMD_compile && options.inputs.n == 0)

@@ -59,12 +59,12 @@ mentions_version(const Parser *p)
 void
 parser_version(Parser *p, const Token *number)
 {
-    p->tree->version = 1;
-    if (number && number->u.integer != 1) {
+    p->tree->version = SYNTAX_VERSION;
+    if (number && number->u.integer != SYNTAX_VERSION) {
         diag_error(p->diag, number->at,
-                   "this edlc knows version 1 of the "
-                   "language, the file asks for %lld",
-                   (long long)number->u.integer);
+                   "this edlc knows version %d of the language, the file "
+                   "asks for %lld",
+                   SYNTAX_VERSION, (long long)number->u.integer);
     } else if (!number && !mentions_version(p)) {
         const Token *first = &p->tokens.at[0];
         diag_error(p->diag, first->at,

@@ -6,6 +6,8 @@
 #include "ir/base/diag.h"
 #include "ir/base/map.h"
 
+#define EDLC_VERSION "1"
+
 /* The exit statuses of edlc. */
 typedef enum Status {
     STATUS_DONE = 0,

@@ -141,6 +141,9 @@ struct Expr {
     } u;
 };
 
+/* The version of the language that this edlc reads. */
+enum { SYNTAX_VERSION = 1 };
+
 /* Trees of expressions, and brackets of any kind, are not deeper. */
 enum { SYNTAX_MAX_DEPTH = 1000 };
 
