@@ -50,14 +50,15 @@ run_passes(Session *s, Module *m)
 static Status
 compile(Session *s, Module *m, OutFiles *out)
 {
-    (void)out;
+    bool installed = s->options->runtime &&
+                     strcmp(s->options->runtime, "installed") == 0;
+    CodegenOptions o = {.copy_runtime = !installed};
     if (!take_options(s, m))
         return STATUS_USAGE;
     Status status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)
         return status;
-    diag_error(s->diag, (Span){0}, "this edlc cannot emit C yet");
-    return STATUS_INPUT;
+    return codegen_c(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
 }
 
 /* Two models of a file share the runtime's files. */
