@@ -180,13 +180,15 @@ emit_node(Cg *cg, const Node *n)
     case OP_offload:
     case OP_fetch:
     case OP_wait:
-        cg_refuse(cg, n, "copies between memory spaces need the offload "
-                         "capability, which this edlc does not have");
+        cg_refuse(cg, n,
+                  "copies between memory spaces need the offload "
+                  "capability, which this edlc does not have");
         return;
     case OP_quantize:
     case OP_dequantize:
-        cg_refuse(cg, n, "needs the quantize capability, which this edlc "
-                         "does not have");
+        cg_refuse(cg, n,
+                  "needs the quantize capability, which this edlc "
+                  "does not have");
         return;
     case OP_send:
     case OP_recv:
@@ -223,8 +225,9 @@ emit_locals(CModel *m, Emit *e)
         if (cg->uses[rows[i].region])
             emit_line(e, "unsigned char *const %s", rows[i].text);
     if (cg->uses[REGION_stash] && cg->m->slots > 1)
-        emit_line(e, "unsigned char *const stash = m->region[EDL_STASH] + "
-                     "slot * %" PRId64 ";",
+        emit_line(e,
+                  "unsigned char *const stash = m->region[EDL_STASH] + "
+                  "slot * %" PRId64 ";",
                   cg->m->region_bytes[REGION_stash] / cg->m->slots);
     else if (cg->uses[REGION_stash])
         emit_line(e, "unsigned char *const stash = m->region[EDL_STASH];");

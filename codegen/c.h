@@ -8,7 +8,7 @@
 typedef struct GraphCode {
     const Graph *graph;
     const char *name;
-    const char *text; /* the whole function */
+    const char *text;  /* the whole function */
     bool in, mb, slot; /* which parameters it has beside the instance */
 } GraphCode;
 

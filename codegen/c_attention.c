@@ -9,7 +9,7 @@
  * R = H / G, and k and v, [.., G, S, D], do not move along R. */
 typedef struct Heads {
     const Node *node;
-    Type rows;    /* [.., G, R, T, D] */
+    Type rows; /* [.., G, R, T, D] */
     int64_t t, s, d, r;
     int q_at, mask_at, bias_at; /* operands; -1: not there */
     bool causal;
@@ -22,9 +22,15 @@ heads_of(const Node *n, int q_at, int extra)
 {
     const Type *q = &n->args[q_at]->type, *k = &n->args[q_at + 1]->type;
     int r = q->rank;
-    Heads h = {.node = n, .rows = *q, .q_at = q_at, .mask_at = -1,
-               .bias_at = -1, .t = q->dim[r - 2], .d = q->dim[r - 1],
-               .s = k->dim[r - 2], .r = q->dim[r - 3] / k->dim[r - 3]};
+    Heads h = {.node = n,
+               .rows = *q,
+               .q_at = q_at,
+               .mask_at = -1,
+               .bias_at = -1,
+               .t = q->dim[r - 2],
+               .d = q->dim[r - 1],
+               .s = k->dim[r - 2],
+               .r = q->dim[r - 3] / k->dim[r - 3]};
     h.rows.rank = r + 1;
     h.rows.dim[r - 3] = k->dim[r - 3];
     h.rows.dim[r - 2] = h.r;
@@ -67,8 +73,8 @@ key_access(Loops *s, const Heads *h, const Value *v, bool write)
     int a = loops_strided(s, kernel_value(s->k, v, 0, write), v->type.dtype,
                           stride);
     s->access.at[a].late = true;
-    s->access.at[a].shift = arena_printf(
-        s->k->cg->arena, "s * %" PRId64, v->layout.stride[heads + 1]);
+    s->access.at[a].shift = arena_printf(s->k->cg->arena, "s * %" PRId64,
+                                         v->layout.stride[heads + 1]);
     return a;
 }
 
@@ -122,8 +128,10 @@ emit_dot(Kernel *k, const Heads *h, const char *name, const char *x,
     if (whole < h->d) {
         emit_line(e, "for (int64_t d = %" PRId64 "; d < %" PRId64 "; d++)",
                   whole, h->d);
-        emit_line(e, "    %s_l[d - %" PRId64 "] = edl_fmaf(%s, %s, %s_l[d - %"
-                  PRId64 "]);", name, whole, x, y, name, whole);
+        emit_line(e,
+                  "    %s_l[d - %" PRId64
+                  "] = edl_fmaf(%s, %s, %s_l[d - %" PRId64 "]);",
+                  name, whole, x, y, name, whole);
     }
     emit_line(e, "const float %s = edl_sum16f(%s_l);", name, name);
 }
@@ -144,8 +152,9 @@ emit_keys(Kernel *k, const Heads *h, const char *t)
         return;
     }
     emit_line(e, "int64_t keys = %s + %" PRId64 ";", t, h->shift + 1);
-    emit_line(e, "keys = keys < 0 ? 0 : keys > %" PRId64 " ? %" PRId64
-              " : keys;", h->s, h->s);
+    emit_line(e,
+              "keys = keys < 0 ? 0 : keys > %" PRId64 " ? %" PRId64 " : keys;",
+              h->s, h->s);
 }
 
 typedef struct Scores {
@@ -225,9 +234,9 @@ attention_body(Kernel *k)
     int y = query_access(&s, &h, n->results[0], true);
     int lse = query_access(&s, &h, n->results[1], true);
     loops_fold(&s);
-    k->comment = arena_printf(a, "%s: attention, %s over %" PRId64 " keys",
-                              n->results[0]->name,
-                              describe(k->cg, n->results[0]), h.s);
+    k->comment =
+        arena_printf(a, "%s: attention, %s over %" PRId64 " keys",
+                     n->results[0]->name, describe(k->cg, n->results[0]), h.s);
     int64_t each = (1 << 19) / (h.s * h.d);
     loops_open_rows(&s, each > 1 ? each : 1);
     Emit *e = &k->out;
@@ -298,9 +307,9 @@ emit_add(Kernel *k, Loops *s, int access, const char *text)
     Arena *a = k->cg->arena;
     Dtype d = s->access.at[access].dtype;
     const char *at = loops_element(s, access, "d");
-    emit_line(&k->out, "%s = %s;", at,
-              c_store(a, d, arena_printf(a, "%s + %s", c_load(a, d, at),
-                                         text)));
+    emit_line(
+        &k->out, "%s = %s;", at,
+        c_store(a, d, arena_printf(a, "%s + %s", c_load(a, d, at), text)));
 }
 
 static void

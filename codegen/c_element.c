@@ -169,8 +169,9 @@ c_write(Cg *cg, const Node *n)
                  (node_flag(n, "more") ||
                   (cg->m->train && cg->m->train->accumulate > 1)));
     if (adds)
-        cg_refuse(cg, n, "a value made in the tensor's place cannot be added "
-                         "to it");
+        cg_refuse(cg, n,
+                  "a value made in the tensor's place cannot be added "
+                  "to it");
 }
 
 /* ---- const and iota ---- */
@@ -192,8 +193,8 @@ fill_body(Kernel *k)
         cell = cells_expr1(&c, v->type.dtype, "place", "(%t)%0", cell);
     }
     cells_store(&c, cell, loops_value(&s, v, true));
-    k->comment = arena_printf(k->cg->arena, "%s: %s",
-                              op_info[k->node->op].name, describe(k->cg, v));
+    k->comment = arena_printf(k->cg->arena, "%s: %s", op_info[k->node->op].name,
+                              describe(k->cg, v));
     cells_settle(&c);
     loops_open(&s);
     cells_emit(&c);

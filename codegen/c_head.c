@@ -1,8 +1,297 @@
-#include "codegen/c_ops.h"
+/* The head of a model and its loss in chunks of rows: the logits of a chunk
+ * are the only ones that exist; their gradient is made over them. */
+#include "codegen/classes.h"
+#include "ir/scratch.h"
 
-/* The head of a language model in chunks of rows. */
+#include <inttypes.h>
+
+typedef struct Head {
+    const Node *group;
+    const Node *logits, *loss, *grad, *dx, *dw, *sum;
+    int64_t rows, inner, chunk; /* inner: the width of x */
+    Classes classes;
+    const char *row;    /* C text of the first row of the chunk */
+    int64_t chunk_rows; /* of the chunk that is emitted */
+} Head;
+
+static Head
+head_of(const Node *n)
+{
+    Head h = {.group = n};
+    graph_each(n->body, b) {
+        if (b->op == OP_cross_entropy)
+            h.loss = b;
+        else if (b->op == OP_cross_entropy_grad)
+            h.grad = b;
+        else if (b->op == OP_accumulate)
+            h.sum = b;
+        else if (b->op == OP_matmul && !h.logits)
+            h.logits = b;
+        else if (b->op == OP_matmul && node_flag(b, "ta"))
+            h.dw = b;
+        else if (b->op == OP_matmul)
+            h.dx = b;
+    }
+    const Value *x = h.logits->args[0];
+    h.rows = x->type.dim[0];
+    h.inner = x->type.dim[1];
+    h.chunk = node_int(n, "chunk", h.rows);
+    h.classes = classes_of(h.loss, h.logits->results[0]);
+    return h;
+}
+
+/* ---- addresses in the chunk ---- */
+
+/* Row `row` of a value, where rows are `stride` elements apart. */
+static const char *
+at_row(Cg *cg, const Head *h, const char *address, int64_t stride)
+{
+    if (strcmp(h->row, "0") == 0)
+        return address;
+    if (stride == 1)
+        return arena_printf(cg->arena, "%s + %s", address, h->row);
+    return arena_printf(cg->arena, "%s + %s * %" PRId64, address, h->row,
+                        stride);
+}
+
+static const char *
+rows_of(Cg *cg, const Head *h, const Value *v)
+{
+    return at_row(cg, h, address_value(cg, v, 0), v->layout.stride[0]);
+}
+
+static const char *
+logits_of(Cg *cg, const Head *h)
+{
+    return address_scratch(cg, h->group, 0, DT_f32, "logits");
+}
+
+static const char *
+losses_of(Cg *cg, const Head *h)
+{
+    int64_t at = scratch_part(4 * h->chunk * h->classes.n);
+    return address_scratch(cg, h->group, at, DT_f32, "losses");
+}
+
+/* ---- the rows of a chunk ---- */
+
+static int
+address_access(Loops *s, Dtype d, const char *address, bool write,
+               const char *name, int64_t row, int64_t column)
+{
+    int64_t stride[MAX_RANK] = {row, column};
+    return loops_strided(s, kernel_address(s->k, d, address, write, name), d,
+                         stride);
+}
+
+static int
+scale_of(Cells *c, const Head *h)
+{
+    int dloss = cells_value(c, h->grad->args[0]);
+    if (!h->classes.mean)
+        return dloss;
+    int count;
+    if (h->classes.ignore)
+        count = cells_value(c, h->loss->results[2]);
+    else
+        count = cells_literal(c, DT_i32,
+                              c_integer(c->k->cg->arena, DT_i32, h->rows));
+    return cells_expr2(c, DT_f32, "scale", "%0 / (float)%1", dloss, count);
+}
+
+static void
+rows_body(Kernel *k)
+{
+    const Head *h = k->aux;
+    Cg *cg = k->cg;
+    const Classes *cl = &h->classes;
+    const Value *targets = h->loss->args[1];
+    Type t = {.dtype = DT_f32, .rank = 2, .dim = {h->chunk_rows, cl->n}};
+    Loops s = loops_new(k, &t, 2u);
+    Cells c = cells_new(k, &s);
+    int logits = address_access(&s, DT_f32, logits_of(cg, h), h->grad != NULL,
+                                "logits", cl->n, 1);
+    int x = cells_load(&c, logits, "logit");
+    int ids = address_access(&s, targets->type.dtype, rows_of(cg, h, targets),
+                             false, "targets", targets->layout.stride[0], 0);
+    int target = cells_load(&c, ids, "target");
+    int losses = address_access(&s, DT_f32, at_row(cg, h, losses_of(cg, h), 1),
+                                true, "losses", 1, 0);
+    int valid = classes_valid(&c, cl, target);
+    int lse = row_lse_cell(&c, x, "lse");
+    int all = cl->smoothing == 0 ? -1 : cells_fold(&c, FOLD_sum, "all", x);
+    int scale = -1;
+    if (h->grad) {
+        scale = scale_of(&c, h);
+        cells_store(&c,
+                    classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
+                    logits);
+    }
+    kernel_fault(k);
+    k->comment =
+        arena_printf(cg->arena, "loss of %" PRId64 " rows%s", h->chunk_rows,
+                     h->grad ? ", and the gradient over the logits" : "");
+    cells_settle(&c);
+    loops_open(&s);
+    classes_emit_target(&c, cl, target, valid);
+    emit_line(&k->out, "const float own = %s;",
+              loops_element(&s, logits, "at"));
+    cells_emit(&c);
+    emit_line(&k->out, "%s = %s;", loops_element(&s, losses, "c"),
+              classes_loss(&c, cl, DT_f32, lse, "own", all, valid));
+    if (h->grad) {
+        classes_emit_hit(&c, cl, DT_f32, lse, scale, "own");
+        if (valid >= 0)
+            emit_line(&k->out, "if (%s)", cells_need(&c, valid));
+        emit_line(&k->out, "%s%s = hit;", valid >= 0 ? "    " : "",
+                  loops_element(&s, logits, "at"));
+    }
+    loops_close(&s);
+}
+
+/* ---- products ---- */
+
+static void
+emit_logits(Cg *cg, const Head *h)
+{
+    const Value *x = h->logits->args[0], *w = h->logits->args[1];
+    bool tb = node_flag(h->logits, "tb");
+    ProductSpec p = {.m = h->chunk_rows,
+                     .n = h->classes.n,
+                     .k = h->inner,
+                     .a = rows_of(cg, h, x),
+                     .b = address_value(cg, w, 0),
+                     .c = logits_of(cg, h),
+                     .c_row = h->classes.n,
+                     .a_row = x->layout.stride[0],
+                     .a_col = x->layout.stride[1],
+                     .b_row = w->layout.stride[tb ? 1 : 0],
+                     .b_col = w->layout.stride[tb ? 0 : 1]};
+    c_product(cg, h->group, h->logits->results[0]->name, &p);
+}
+
+static void
+emit_dx(Cg *cg, const Head *h)
+{
+    const Value *w = h->dx->args[1], *dx = h->dx->results[0];
+    bool tb = node_flag(h->dx, "tb");
+    ProductSpec p = {.m = h->chunk_rows,
+                     .n = h->inner,
+                     .k = h->classes.n,
+                     .a = logits_of(cg, h),
+                     .a_row = h->classes.n,
+                     .a_col = 1,
+                     .b = address_value(cg, w, 0),
+                     .b_row = w->layout.stride[tb ? 1 : 0],
+                     .b_col = w->layout.stride[tb ? 0 : 1],
+                     .c = rows_of(cg, h, dx),
+                     .c_row = dx->layout.stride[0]};
+    c_product(cg, h->group, dx->name, &p);
+}
+
+/* The chain of an element goes on from chunk to chunk. */
+static const char *
+dw_add(Cg *cg, const Head *h)
+{
+    if (node_flag(h->sum, "more"))
+        return "1";
+    cg->uses_mb = true;
+    return strcmp(h->row, "0") == 0
+               ? "mb > 0"
+               : arena_printf(cg->arena, "mb > 0 || %s > 0", h->row);
+}
+
+static void
+emit_dw(Cg *cg, const Head *h)
+{
+    const Value *x = h->logits->args[0];
+    const Tensor *to = h->sum->tensor;
+    bool left = h->dw->args[0] == h->grad->results[0];
+    ProductSpec p = {.k = h->chunk_rows,
+                     .c = address_tensor(cg, to, 0),
+                     .c_row = to->layout.stride[0],
+                     .add = dw_add(cg, h)};
+    const char *d = logits_of(cg, h), *rows = rows_of(cg, h, x);
+    p.m = left ? h->classes.n : h->inner;
+    p.n = left ? h->inner : h->classes.n;
+    p.a = left ? d : rows;
+    p.b = left ? rows : d;
+    p.a_row = left ? 1 : x->layout.stride[1];
+    p.a_col = left ? h->classes.n : x->layout.stride[0];
+    p.b_row = left ? x->layout.stride[0] : h->classes.n;
+    p.b_col = left ? x->layout.stride[1] : 1;
+    c_product(cg, h->group, h->dw->results[0]->name, &p);
+}
+
+static void
+emit_chunk(Cg *cg, const Head *h)
+{
+    emit_logits(cg, h);
+    kernel_emit(cg, h->group, "head_rows", h->loss->results[0]->name, rows_body,
+                h);
+    if (h->dx)
+        emit_dx(cg, h);
+    if (h->dw)
+        emit_dw(cg, h);
+}
+
+/* ---- the whole ---- */
+
+static bool
+can_emit(const Head *h)
+{
+    const Value *dx = h->dx ? h->dx->results[0] : NULL;
+    if (h->dw && (!h->sum || h->sum->tensor->layout.stride[1] != 1))
+        return false;
+    if (dx && (!has_memory(dx) || dx->layout.stride[1] != 1))
+        return false;
+    return !h->grad || !h->classes.mean || !h->classes.ignore ||
+           has_memory(h->loss->results[2]);
+}
+
+static void
+emit_chunks(Cg *cg, Head *h)
+{
+    int64_t whole = h->rows / h->chunk * h->chunk;
+    h->chunk_rows = h->chunk;
+    if (whole > h->chunk) {
+        h->row = "row";
+        emit_open(&cg->calls,
+                  "for (int64_t row = 0; row < %" PRId64 "; row += %" PRId64
+                  ")",
+                  whole, h->chunk);
+        emit_chunk(cg, h);
+        emit_close(&cg->calls, "");
+    } else {
+        h->row = "0";
+        emit_chunk(cg, h);
+    }
+    if (whole == h->rows)
+        return;
+    h->row = arena_printf(cg->arena, "%" PRId64, whole);
+    h->chunk_rows = h->rows - whole;
+    emit_chunk(cg, h);
+}
+
 void
 c_head(Cg *cg, const Node *n)
 {
-    cg_refuse(cg, n, "kind head has no C");
+    Head h = head_of(n);
+    const Value *valid = h.loss->results[2];
+    if (!can_emit(&h)) {
+        cg_refuse(cg, n, "a head of this form has no C");
+        return;
+    }
+    LossSum sum = {.targets = h.loss->args[1],
+                   .valid = has_memory(valid) ? valid : NULL,
+                   .classes = h.classes};
+    if (sum.valid)
+        c_loss_sum(cg, n, &sum);
+    emit_chunks(cg, &h);
+    if (!has_memory(h.loss->results[0]))
+        return;
+    sum.valid = NULL;
+    sum.loss = h.loss->results[0];
+    sum.losses = losses_of(cg, &h);
+    c_loss_sum(cg, n, &sum);
 }

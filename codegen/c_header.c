@@ -31,14 +31,14 @@ emit_bytes(CModel *m, Emit *e)
         const char *name;
         Region region;
     } rows[] = {
-        {"STATE", REGION_state},   {"GRADS", REGION_grads},
-        {"STASH", REGION_stash},   {"WORKSPACE", REGION_workspace},
-        {"IO", REGION_io},         {"HOST", REGION_host},
+        {"STATE", REGION_state}, {"GRADS", REGION_grads},
+        {"STASH", REGION_stash}, {"WORKSPACE", REGION_workspace},
+        {"IO", REGION_io},       {"HOST", REGION_host},
     };
     emit_line(e, "/* Bytes of the regions, which the caller owns. */");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        emit_line(e, "#define %s_%s_BYTES %" PRId64 "u", m->upper,
-                  rows[i].name, m->cg.m->region_bytes[rows[i].region]);
+        emit_line(e, "#define %s_%s_BYTES %" PRId64 "u", m->upper, rows[i].name,
+                  m->cg.m->region_bytes[rows[i].region]);
 }
 
 static void
@@ -92,10 +92,8 @@ static int
 batch_calls(const CModel *m, BatchCall *out)
 {
     const BatchCall all[] = {
-        {"step", m->has_step, true},
-        {"forward", m->has_phases, false},
-        {"backward", m->has_phases, false},
-        {"evaluate", m->has_evaluate, true},
+        {"step", m->has_step, true},        {"forward", m->has_phases, false},
+        {"backward", m->has_phases, false}, {"evaluate", m->has_evaluate, true},
         {"infer", m->has_infer, false},
     };
     int n = 0;
@@ -122,8 +120,8 @@ emit_head(CModel *m, Emit *e, const char *type, const char *name,
     if (split)
         emit_line(e, "%s", type);
     emit_list(e,
-              arena_printf(a, "%s%s%s_%s(", split ? "" : type,
-                           split ? "" : " ", m->name, name),
+              arena_printf(a, "%s%s%s_%s(", split ? "" : type, split ? "" : " ",
+                           m->name, name),
               items.at, items.n, tail);
 }
 
@@ -137,9 +135,9 @@ with_model(CModel *m, const char *rest)
 static const char *
 batch_parameters(CModel *m, const BatchCall *c)
 {
-    return with_model(m, arena_printf(m->cg.arena, "const %s_batch *b%s",
-                                      m->name,
-                                      c->metrics ? ", EdlMetrics *out" : ""));
+    return with_model(m,
+                      arena_printf(m->cg.arena, "const %s_batch *b%s", m->name,
+                                   c->metrics ? ", EdlMetrics *out" : ""));
 }
 
 static const char *
@@ -160,8 +158,8 @@ emit_declarations(CModel *m, Emit *e)
         emit_head(m, e, "EdlStatus", calls[i].name,
                   batch_parameters(m, &calls[i]), ");");
     if (m->has_phases && m->has_update)
-        emit_head(m, e, "EdlStatus", "update",
-                  with_model(m, "EdlMetrics *out"), ");");
+        emit_head(m, e, "EdlStatus", "update", with_model(m, "EdlMetrics *out"),
+                  ");");
     for (int i = 0; i < N_WRAPPERS; i++)
         if (!wrappers[i].trains || m->has_update)
             emit_head(m, e, wrappers[i].type, wrappers[i].name,
@@ -174,15 +172,18 @@ c_header(CModel *m, Emit *e)
 {
     const char *up = m->upper;
     const Module *mod = m->cg.m;
-    emit_line(e, "/* %s.h: written by edlc from %s.sched; docs/api.md tells "
-                 "its use. */", m->name, m->name);
+    emit_line(e,
+              "/* %s.h: written by edlc from %s.sched; docs/api.md tells "
+              "its use. */",
+              m->name, m->name);
     emit_line(e, "#ifndef EDL_MODEL_%s_H\n#define EDL_MODEL_%s_H\n", up, up);
     emit_line(e, "#include \"edl.h\"\n");
     emit_line(e, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     emit_line(e, "#define %s_ABI 1u /* EDL_ABI of the compiler */", up);
     emit_line(e, "#define %s_ID \"%s\" /* hash of the schedule */", up, m->id);
-    emit_line(e, "#define %s_ACCUMULATE %" PRId64
-                 " /* microbatches of a step */", up, m->accumulate);
+    emit_line(e,
+              "#define %s_ACCUMULATE %" PRId64 " /* microbatches of a step */",
+              up, m->accumulate);
     for (int i = 0; i < mod->dims.n; i++)
         emit_line(e, "#define %s_DIM_%s %" PRId64, up,
                   name_mangle(m->cg.arena, mod->dims.at[i].name),
@@ -218,7 +219,9 @@ emit_batch_call(CModel *m, Emit *e, const BatchCall *c)
     emit_list(e, "const void *const in[] = {", fields.at, fields.n, "};");
     bool infer = strcmp(c->name, "infer") == 0;
     emit_line(e, "return run_%s(&m->self, in%s);", c->name,
-              c->metrics ? ", out" : infer ? ", NULL" : "");
+              c->metrics ? ", out"
+              : infer    ? ", NULL"
+                         : "");
     e->indent--;
     emit_line(e, "}\n");
 }
@@ -239,12 +242,15 @@ c_api(CModel *m, Emit *e)
     BatchCall calls[5];
     emit_head(m, e, "EdlStatus", "regions", "int rank, EdlRegionSizes *out",
               ")");
-    emit_line(e, "{\n    if (rank != 0 || !out)\n        return EDL_EINVAL;\n"
-                 "    *out = %s_model.regions;\n    return EDL_OK;\n}\n",
+    emit_line(e,
+              "{\n    if (rank != 0 || !out)\n        return EDL_EINVAL;\n"
+              "    *out = %s_model.regions;\n    return EDL_OK;\n}\n",
               m->name);
     emit_function(m, e, "EdlStatus", "init", init_parameters(m),
-                  arena_printf(a, "edl_init(&m->self, &%s_model, abi, size, "
-                                  "regions, hooks)", m->name));
+                  arena_printf(a,
+                               "edl_init(&m->self, &%s_model, abi, size, "
+                               "regions, hooks)",
+                               m->name));
     for (int i = 0, n = batch_calls(m, calls); i < n; i++)
         emit_batch_call(m, e, &calls[i]);
     if (m->has_phases && m->has_update)
@@ -256,6 +262,8 @@ c_api(CModel *m, Emit *e)
             emit_function(m, e, wrappers[i].type, wrappers[i].name,
                           with_model(m, wrappers[i].parameters),
                           wrappers[i].body);
-    emit_line(e, "const char *\n%s_last_error(const %s *m)\n{\n"
-                 "    return m->self.error;\n}", m->name, m->name);
+    emit_line(e,
+              "const char *\n%s_last_error(const %s *m)\n{\n"
+              "    return m->self.error;\n}",
+              m->name, m->name);
 }

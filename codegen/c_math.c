@@ -9,7 +9,10 @@ typedef struct MathRow {
     const char *f32, *f64, *whole;
 } MathRow;
 
-#define SAME(text) {text, text, text}
+#define SAME(text)                                                             \
+    {                                                                          \
+        text, text, text                                                       \
+    }
 #define SIGMOID(x) "(1.0 / (1.0 + exp(-(" x "))))"
 #define NORMAL "(0.5 * erfc(-%0 * 0.70710678118654752440))"
 #define GELU_INNER "(1.5957691216057308 * %0 * (1.0 + 0.044715 * %0 * %0))"
@@ -45,7 +48,8 @@ static const MathRow rows[OP_COUNT] = {
                        NULL},
     [OP_gelu_tanh_slope] = {"edl_gelu_tanh_slopef(%0)",
                             SIGMOID(GELU_INNER) " * (1.0 + " GELU_SLOPE
-                                " * " SIGMOID("-" GELU_INNER) ")",
+                                                " * " SIGMOID(
+                                                    "-" GELU_INNER) ")",
                             NULL},
     [OP_gelu_erf_slope] = {"edl_gelu_erf_slopef(%0)",
                            NORMAL " + %0 * 0.39894228040143267794 * "
@@ -60,8 +64,7 @@ static const MathRow rows[OP_COUNT] = {
     [OP_sub] = {"%0 - %1", "%0 - %1", "(%t)((%u)%0 - (%u)%1)"},
     [OP_mul] = {"%0 * %1", "%0 * %1", "(%t)((%u)%0 * (%u)%1)"},
     [OP_div] = {"%0 / %1", "%0 / %1", "(%t)edl_div_int(%0, %1)"},
-    [OP_pow] = {"edl_powf(%0, %1)", "pow(%0, %1)",
-                "(%t)edl_pow_int(%0, %1)"},
+    [OP_pow] = {"edl_powf(%0, %1)", "pow(%0, %1)", "(%t)edl_pow_int(%0, %1)"},
     [OP_maximum] = {"edl_maxf(%0, %1)", "edl_max(%0, %1)",
                     "%0 >= %1 ? %0 : %1"},
     [OP_minimum] = {"edl_minf(%0, %1)", "edl_min(%0, %1)",
@@ -140,17 +143,17 @@ dropout_cell(Cells *c, const Node *n)
     int x = cells_value(c, n->args[0]);
     if (p >= 1)
         return cells_literal(c, y->type.dtype, c_number(a, DT_f32, 0));
-    const char *pass = arena_printf(
-        a, "m->count.seed ^ UINT64_C(0x%016llx)",
-        (unsigned long long)hash64(path, strlen(path)));
+    const char *pass =
+        arena_printf(a, "m->count.seed ^ UINT64_C(0x%016llx)",
+                     (unsigned long long)hash64(path, strlen(path)));
     const char *key = kernel_local(k, "dropout_key");
     int param = kernel_scalar(k, "uint64_t", key, pass);
     key = kernel_name(k, param);
     kernel_scalar(k, "uint64_t", "microbatch", "m->count.microbatch");
-    int u = cells_expr1(c, DT_f32, "u",
-                        arena_printf(a, "edl_uniform_at(%s, %%0, microbatch)",
-                                     key),
-                        cells_index(c, &y->type));
+    int u =
+        cells_expr1(c, DT_f32, "u",
+                    arena_printf(a, "edl_uniform_at(%s, %%0, microbatch)", key),
+                    cells_index(c, &y->type));
     bool f64 = y->type.dtype == DT_f64;
     /* u is a multiple of 2^-24: u >= p is u >= p rounded up to one */
     const char *text = arena_printf(
@@ -177,9 +180,9 @@ cells_element(Cells *c, const Node *n)
                        : d == DT_f64                    ? row->f64
                                                         : row->f32;
     if (!text) {
-        cg_refuse(c->k->cg, n, arena_printf(c->k->cg->arena,
-                                            "has no C for %s",
-                                            dtype_info[d].name));
+        cg_refuse(c->k->cg, n,
+                  arena_printf(c->k->cg->arena, "has no C for %s",
+                               dtype_info[d].name));
         return cells_literal(c, y->type.dtype, "0");
     }
     int in[4];

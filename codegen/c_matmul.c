@@ -7,9 +7,9 @@
 #include <inttypes.h>
 
 enum {
-    PANEL = 96,        /* EDL_PANEL of the runtime */
-    BLOCK_ROWS = 512,  /* rows of a piece */
-    TILE_ROWS = 128,   /* of a piece whose product stays on the stack */
+    PANEL = 96,       /* EDL_PANEL of the runtime */
+    BLOCK_ROWS = 512, /* rows of a piece */
+    TILE_ROWS = 128,  /* of a piece whose product stays on the stack */
     PIECE_MACS = 4 << 20,
     SERIAL_MACS = 1 << 16
 };
@@ -27,9 +27,9 @@ typedef struct Product {
     int n_batch;
     int64_t dim[MAX_RANK]; /* of the batch */
     Side a, b, c;
-    const char *add; /* "add", "0" */
-    bool tile;       /* the product of a piece stays on the stack */
-    bool plain;      /* not f32, or columns that are not adjacent */
+    const char *add;       /* "add", "0" */
+    bool tile;             /* the product of a piece stays on the stack */
+    bool plain;            /* not f32, or columns that are not adjacent */
     int64_t rows, columns; /* of a piece */
 } Product;
 
@@ -57,8 +57,7 @@ fold_batch(Product *p)
         int64_t m = p->m;
         bool one = p->dim[last] == 1;
         bool rows = p->a.batch[last] == m * p->a.row &&
-                    p->c.batch[last] == m * p->c.row &&
-                    p->b.batch[last] == 0;
+                    p->c.batch[last] == m * p->c.row && p->b.batch[last] == 0;
         if (!one && !rows)
             return;
         p->m *= p->dim[last];
@@ -141,21 +140,23 @@ open_pieces(Kernel *k, const Product *p)
     bool serial = n > 1 && p->m * p->n * p->k * nb <= SERIAL_MACS;
     k->pieces = serial ? 1 : n;
     if (serial)
-        emit_open(&k->out, "for (int64_t piece = 0; piece < %" PRId64
-                  "; piece++)", n);
+        emit_open(&k->out,
+                  "for (int64_t piece = 0; piece < %" PRId64 "; piece++)", n);
     if (nb > 1)
-        emit_line(&k->out, nr * nc > 1 ? "const int64_t batch = piece / %"
-                  PRId64 ";" : "const int64_t batch = piece;", nr * nc);
-    emit_bounds(k, "row",
-                nc == 1 ? arena_printf(a, nb > 1 ? "piece %% %" PRId64
-                                                 : "piece", nr)
-                : nb == 1 ? arena_printf(a, "piece / %" PRId64, nc)
-                          : arena_printf(a, "piece / %" PRId64 " %% %" PRId64,
-                                         nc, nr),
-                p->rows, p->m);
+        emit_line(&k->out,
+                  nr * nc > 1 ? "const int64_t batch = piece / %" PRId64 ";"
+                              : "const int64_t batch = piece;",
+                  nr * nc);
+    emit_bounds(
+        k, "row",
+        nc == 1   ? arena_printf(a, nb > 1 ? "piece %% %" PRId64 : "piece", nr)
+        : nb == 1 ? arena_printf(a, "piece / %" PRId64, nc)
+                  : arena_printf(a, "piece / %" PRId64 " %% %" PRId64, nc, nr),
+        p->rows, p->m);
     emit_bounds(k, "col",
                 nb * nr > 1 ? arena_printf(a, "piece %% %" PRId64, nc)
-                            : "piece", p->columns, p->n);
+                            : "piece",
+                p->columns, p->n);
     return serial;
 }
 
@@ -165,8 +166,9 @@ emit_product(Kernel *k, const Product *p)
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     emit_line(e, "static const EdlProduct shape = {");
-    emit_line(e, "    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-              ", %" PRId64 ", %" PRId64 "};",
+    emit_line(e,
+              "    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+              ", %" PRId64 "};",
               p->k, p->a.row, p->a.col, p->b.row, p->b.col,
               p->tile ? p->columns : p->c.row);
     const char *left = arena_printf(a, "%s%s", kernel_name(k, p->a.param),
@@ -178,8 +180,13 @@ emit_product(Kernel *k, const Product *p)
         const char *items[] = {
             "&shape",
             arena_printf(a, "%s + row0 * %" PRId64, left, p->a.row),
-            arena_printf(a, "%s + col0 * %" PRId64, right, p->b.col), "tile",
-            "0", "row1 - row0", "0", "col1 - col0", "0"};
+            arena_printf(a, "%s + col0 * %" PRId64, right, p->b.col),
+            "tile",
+            "0",
+            "row1 - row0",
+            "0",
+            "col1 - col0",
+            "0"};
         emit_list(e, "edl_matmul(", items, 9, ");");
         return;
     }
@@ -198,10 +205,10 @@ emit_plain(Kernel *k, const Product *p)
     Arena *a = k->cg->arena;
     Dtype d = p->a.dtype, to = p->c.dtype;
     const char *t = c_compute(d), *fma = d == DT_f64 ? "fma" : "edl_fmaf";
-    const char *c = arena_printf(
-        a, "%s[row * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
-        kernel_name(k, p->c.param), p->c.row, p->c.col,
-        batch_offset(k, p, &p->c));
+    const char *c =
+        arena_printf(a, "%s[row * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
+                     kernel_name(k, p->c.param), p->c.row, p->c.col,
+                     batch_offset(k, p, &p->c));
     emit_open(e, "for (int64_t row = row0; row < row1; row++)");
     emit_open(e, "for (int64_t c0 = col0; c0 < col1; c0 += 64)");
     emit_line(e, "const int64_t n = col1 - c0 < 64 ? col1 - c0 : 64;");
@@ -211,17 +218,18 @@ emit_plain(Kernel *k, const Product *p)
         emit_line(e, "    sum[l] = %s ? %s : 0;", p->add, c_load(a, to, c));
     }
     emit_open(e, "for (int64_t p = 0; p < %" PRId64 "; p++)", p->k);
-    const char *left = arena_printf(
-        a, "%s[row * %" PRId64 " + p * %" PRId64 "%s]",
-        kernel_name(k, p->a.param), p->a.row, p->a.col,
-        batch_offset(k, p, &p->a));
-    const char *right = arena_printf(
-        a, "%s[p * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
-        kernel_name(k, p->b.param), p->b.row, p->b.col,
-        batch_offset(k, p, &p->b));
+    const char *left =
+        arena_printf(a, "%s[row * %" PRId64 " + p * %" PRId64 "%s]",
+                     kernel_name(k, p->a.param), p->a.row, p->a.col,
+                     batch_offset(k, p, &p->a));
+    const char *right =
+        arena_printf(a, "%s[p * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
+                     kernel_name(k, p->b.param), p->b.row, p->b.col,
+                     batch_offset(k, p, &p->b));
     emit_line(e, "const %s left = %s;", t, c_load(a, d, left));
     emit_line(e, "for (int64_t l = 0; l < n; l++)");
-    emit_line(e, "    sum[l] = %s(left, %s, sum[l]);", fma, c_load(a, d, right));
+    emit_line(e, "    sum[l] = %s(left, %s, sum[l]);", fma,
+              c_load(a, d, right));
     emit_close(e, "");
     emit_line(e, "for (int64_t l = 0; l < n; l++)");
     emit_line(e, "    %s = %s;", c, c_store(a, to, "sum[l]"));
@@ -358,8 +366,7 @@ product_cell(Cells *c, Loops *s, const Product *p)
         a->base = "tile";
         a->late = true;
         a->shift = arena_printf(c->k->cg->arena,
-                                "(r - first) * %" PRId64 " - col0",
-                                p->columns);
+                                "(r - first) * %" PRId64 " - col0", p->columns);
     } else {
         for (int i = 0; i < s->rank - 2; i++)
             stride[i] = p->c.batch[i];
@@ -396,8 +403,7 @@ emit_rest(Kernel *k, Cells *c, const Product *p, int64_t rows)
     Emit *e = &k->out;
     bool many = batches(p) > 1;
     if (many)
-        emit_line(e, "const int64_t first = batch * %" PRId64 " + row0;",
-                  rows);
+        emit_line(e, "const int64_t first = batch * %" PRId64 " + row0;", rows);
     else
         emit_line(e, "const int64_t first = row0;");
     emit_open(e, "for (int64_t r = first; r < first + row1 - row0; r++)");
@@ -432,10 +438,10 @@ matmul_body(Kernel *k)
         build_rest(&c, n, &whole);
         cells_settle(&c);
     }
-    k->comment = arena_printf(
-        a, "%s = %s @ %s%s: %s", y->name, p.node->args[0]->name,
-        p.node->args[1]->name, rest ? " and what follows" : "",
-        describe(k->cg, y));
+    k->comment =
+        arena_printf(a, "%s = %s @ %s%s: %s", y->name, p.node->args[0]->name,
+                     p.node->args[1]->name, rest ? " and what follows" : "",
+                     describe(k->cg, y));
     bool open = open_pieces(k, &p);
     if (p.plain && p.tile)
         cg_refuse(k->cg, p.node, "has no C in a group that is not f32");
@@ -449,10 +455,43 @@ matmul_body(Kernel *k)
         emit_close(&k->out, "");
 }
 
+/* ---- a product that is a part of something else ---- */
+
+static void
+product_body(Kernel *k)
+{
+    const ProductSpec *s = k->aux;
+    Product p = {.m = s->m, .n = s->n, .k = s->k, .add = "0"};
+    p.a = (Side){.row = s->a_row, .col = s->a_col};
+    p.b = (Side){.row = s->b_row, .col = s->b_col};
+    p.c = (Side){.row = s->c_row, .col = 1};
+    p.a.param = kernel_address(k, DT_f32, s->a, false, "a");
+    p.b.param = kernel_address(k, DT_f32, s->b, false, "b");
+    p.c.param = kernel_address(k, DT_f32, s->c, true, "product");
+    if (s->add) {
+        kernel_scalar(k, "int", "add", s->add);
+        p.add = "add";
+    }
+    k->comment = arena_printf(
+        k->cg->arena, "[%" PRId64 ", %" PRId64 "] @ [%" PRId64 ", %" PRId64 "]",
+        s->m, s->k, s->k, s->n);
+    cut(&p);
+    bool open = open_pieces(k, &p);
+    emit_product(k, &p);
+    if (open)
+        emit_close(&k->out, "");
+}
+
+void
+c_product(Cg *cg, const Node *n, const char *path, const ProductSpec *p)
+{
+    kernel_emit(cg, n, "matmul", path, product_body, p);
+}
+
 void
 c_matmul(Cg *cg, const Node *n)
 {
-    const char *path = n->n_results ? n->results[0]->name
-                                    : the_matmul(n)->results[0]->name;
+    const char *path =
+        n->n_results ? n->results[0]->name : the_matmul(n)->results[0]->name;
     kernel_emit(cg, n, "matmul", path, matmul_body, NULL);
 }

@@ -14,22 +14,30 @@ void c_row(Cg *cg, const Node *n);     /* kind row; norms, softmax, .. alone */
 void c_reduce(Cg *cg, const Node *n);  /* kind reduce; reductions alone      */
 void c_argmax(Cg *cg, const Node *n);
 void c_pick_grad(Cg *cg, const Node *n);
-void c_write(Cg *cg, const Node *n);   /* write, accumulate                  */
-void c_fill(Cg *cg, const Node *n);    /* const, iota                        */
-void c_view(Cg *cg, const Node *n);    /* views that are copies; slice_grad  */
+void c_write(Cg *cg, const Node *n); /* write, accumulate                  */
+void c_fill(Cg *cg, const Node *n);  /* const, iota                        */
+void c_view(Cg *cg, const Node *n);  /* views that are copies; slice_grad  */
 void c_concat(Cg *cg, const Node *n);
 void c_pad(Cg *cg, const Node *n);
 void c_slice_at(Cg *cg, const Node *n); /* and its gradient                  */
-void c_table(Cg *cg, const Node *n);   /* embedding, take, take_along, grads */
+void c_table(Cg *cg, const Node *n);    /* embedding, take, take_along, grads */
 void c_rope(Cg *cg, const Node *n);
 void c_cross_entropy(Cg *cg, const Node *n);
 void c_cross_entropy_grad(Cg *cg, const Node *n);
-void c_matmul(Cg *cg, const Node *n);  /* alone, and kind matmul             */
+void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
+/* A product of f32 with addresses of the caller's: [m, k] @ [k, n]. */
+typedef struct ProductSpec {
+    int64_t m, n, k;
+    const char *a, *b, *c; /* addresses */
+    int64_t a_row, a_col, b_row, b_col, c_row;
+    const char *add; /* C text of the flag, or NULL: never */
+} ProductSpec;
+void c_product(Cg *cg, const Node *n, const char *path, const ProductSpec *p);
 void c_head(Cg *cg, const Node *n);
 void c_attention(Cg *cg, const Node *n);
 void c_attention_grad(Cg *cg, const Node *n);
 void c_global_norm(Cg *cg, const Node *n);
-void c_sweep(Cg *cg, const Node *n);   /* adamw, sgd: alone or together      */
+void c_sweep(Cg *cg, const Node *n); /* adamw, sgd: alone or together      */
 void c_count(Cg *cg, const Node *n);
 void c_learning_rate(Cg *cg, const Node *n);
 
@@ -38,6 +46,7 @@ void c_learning_rate(Cg *cg, const Node *n);
 void row_node(Cells *c, const Node *n);
 /* log(sum(exp(x))) of a row. */
 int row_lse(Cells *c, const Value *x, const char *name);
+int row_lse_cell(Cells *c, int x, const char *name);
 /* Stores the results that leave node or group n. */
 void store_results(Cells *c, const Node *n);
 

@@ -34,8 +34,7 @@ emit_call(CModel *m, Emit *e, const Graph *graph, const char *at,
 static const char *
 index_text(CModel *m, int64_t i)
 {
-    return i == MB_LOOP ? "mb"
-                        : arena_printf(m->cg.arena, "%" PRId64, i);
+    return i == MB_LOOP ? "mb" : arena_printf(m->cg.arena, "%" PRId64, i);
 }
 
 static bool
@@ -52,8 +51,9 @@ emit_actions(CModel *m, Emit *e, Action *const *actions, int n)
         if (is_update(a))
             continue;
         if (a->kind == ACTION_repeat) {
-            emit_open(e, "for (int64_t mb = %" PRId64 "; mb < %" PRId64
-                      "; mb++)", a->lo, a->hi);
+            emit_open(e,
+                      "for (int64_t mb = %" PRId64 "; mb < %" PRId64 "; mb++)",
+                      a->lo, a->hi);
             emit_line(e, "m->count.microbatch = first + (uint64_t)mb;");
             emit_actions(m, e, a->body.at, a->body.n);
             emit_close(e, "");
@@ -240,8 +240,10 @@ emit_pass(CModel *m, Emit *e, const char *name)
 {
     const Program *p = program(m, name);
     emit_line(e, "static EdlStatus");
-    emit_line(e, "run_%s(EdlInstance *m, const void *const *in, "
-                 "EdlMetrics *out)", name);
+    emit_line(e,
+              "run_%s(EdlInstance *m, const void *const *in, "
+              "EdlMetrics *out)",
+              name);
     emit_line(e, "{");
     e->indent++;
     emit_line(e, "const EdlStatus s = edl_check_inputs(m, in, 1);");

@@ -58,9 +58,9 @@ store_reduced(Cells *c, const Node *n, unsigned mask)
         if (!has_memory(v))
             continue;
         int param = kernel_value(c->k, v, 0, true);
-        cells_store(c, cells_value(c, v),
-                    reduced_access(c->loops, param, &v->type, &v->layout,
-                                   mask));
+        cells_store(
+            c, cells_value(c, v),
+            reduced_access(c->loops, param, &v->type, &v->layout, mask));
     }
 }
 
@@ -79,9 +79,8 @@ build(Cells *c, const Node *n, unsigned mask)
         }
         const Tensor *t = b->tensor;
         int param = kernel_tensor(c->k, t, true);
-        cells_write(c, b,
-                    reduced_access(c->loops, param, &t->type, &t->layout,
-                                   mask));
+        cells_write(
+            c, b, reduced_access(c->loops, param, &t->type, &t->layout, mask));
     }
     store_reduced(c, n, mask);
 }
@@ -94,9 +93,9 @@ emit_columns(Cells *c)
     Emit *e = &c->k->out;
     for (int i = 0; i < c->cell.n; i++)
         if (c->cell.at[i].kind == CELL_fold)
-            cells_combine(c, i, arena_printf(c->k->cg->arena, "%s[l]",
-                                             c->cell.at[i].now),
-                          cells_need(c, c->cell.at[i].in[0]));
+            cells_combine(
+                c, i, arena_printf(c->k->cg->arena, "%s[l]", c->cell.at[i].now),
+                cells_need(c, c->cell.at[i].in[0]));
     emit_close(e, "");
 }
 
@@ -171,8 +170,8 @@ emit_column_kernel(Cells *c)
     else if (rows > 1)
         emit_line(e, "const int64_t r = piece;");
     if (blocks > 1)
-        emit_line(e, "const int64_t from = piece %% %" PRId64 " * %d;",
-                  blocks, COLUMNS);
+        emit_line(e, "const int64_t from = piece %% %" PRId64 " * %d;", blocks,
+                  COLUMNS);
     if (n > COLUMNS && n % COLUMNS)
         emit_line(e,
                   "const int64_t n = %" PRId64 " - from < %d ? %" PRId64
@@ -245,8 +244,8 @@ c_reduce(Cg *cg, const Node *n)
 {
     const char *path = n->n_results ? n->results[0]->name
                                     : first_reduction(n)->results[0]->name;
-    kernel_emit(cg, n, n->op == OP_fused ? "reduce" : op_info[n->op].name,
-                path, reduce_body, NULL);
+    kernel_emit(cg, n, n->op == OP_fused ? "reduce" : op_info[n->op].name, path,
+                reduce_body, NULL);
 }
 
 /* ---- the place of the largest, and the gradient to it ---- */
@@ -293,8 +292,8 @@ argmax_body(Kernel *k)
     int from = loops_value(&s, x, false);
     int to = reduced_access(&s, kernel_value(k, y, 0, true), &y->type,
                             &y->layout, mask);
-    k->comment = arena_printf(a, "%s: argmax of %s", y->name,
-                              describe(k->cg, x));
+    k->comment =
+        arena_printf(a, "%s: argmax of %s", y->name, describe(k->cg, x));
     loops_fold(&s);
     loops_open(&s);
     Emit *e = &k->out;
@@ -347,11 +346,13 @@ pick_body(Kernel *k)
     emit_line(e, "const %s value = %s;", t,
               c_load(a, d, loops_element(&s, in[1], "c")));
     emit_line(e, "const int hit = !found && (value == picked ||\n"
-              "                               (value != value && picked != picked));");
+                 "                               (value != value && picked != "
+                 "picked));");
     emit_line(e, "found |= hit;");
-    emit_line(e, "%s = %s;", loops_element(&s, to, "c"),
-              c_store(a, d, d == DT_f64 ? "hit ? given : 0.0"
-                                        : "hit ? given : 0.0f"));
+    emit_line(
+        e, "%s = %s;", loops_element(&s, to, "c"),
+        c_store(a, d,
+                d == DT_f64 ? "hit ? given : 0.0" : "hit ? given : 0.0f"));
     for (int i = 0; i < open; i++)
         emit_close(e, "");
     loops_close(&s);

@@ -77,23 +77,26 @@ softmax_row(Cells *c, const Node *n)
     int e = exponent(c, x, row_shift(c, max));
     int sum = cells_fold(c, FOLD_sum, "total", e);
     /* a row of nothing but -inf gives 0 */
-    int total = cells_expr1(c, d, "divisor",
-                            d == DT_f64 ? "%0 == 0.0 ? 1.0 : %0"
-                                        : "%0 == 0.0f ? 1.0f : %0",
-                            sum);
+    int total = cells_expr1(
+        c, d, "divisor",
+        d == DT_f64 ? "%0 == 0.0 ? 1.0 : %0" : "%0 == 0.0f ? 1.0f : %0", sum);
     const char *name = n->results[0]->name;
-    bind_row(c, n->results[0],
-             cells_expr2(c, d, name, "%0 / %1", e, total));
+    bind_row(c, n->results[0], cells_expr2(c, d, name, "%0 / %1", e, total));
 }
 
 int
 row_lse(Cells *c, const Value *x, const char *name)
 {
-    int v = wide_value(c, x);
+    return row_lse_cell(c, wide_value(c, x), name);
+}
+
+int
+row_lse_cell(Cells *c, int v, const char *name)
+{
     Dtype d = of(c, v);
     int max = cells_fold(c, FOLD_max, "largest", v);
-    int sum = cells_fold(c, FOLD_sum, "total",
-                         exponent(c, v, row_shift(c, max)));
+    int sum =
+        cells_fold(c, FOLD_sum, "total", exponent(c, v, row_shift(c, max)));
     return cells_expr2(c, d, name,
                        d == DT_f64 ? "%0 - %0 == 0.0 ? %0 + log(%1) : %0"
                                    : "%0 - %0 == 0.0f ? %0 + edl_logf(%1) : "
@@ -108,7 +111,7 @@ log_softmax_row(Cells *c, const Node *n)
     int x = wide_value(c, n->args[0]);
     bind_row(c, n->results[0],
              cells_expr2(c, of(c, x), n->results[0]->name,
-                           "%0 == -INFINITY ? %0 : %0 - %1", x, lse));
+                         "%0 == -INFINITY ? %0 : %0 - %1", x, lse));
 }
 
 /* dx = y (dy - sum(dy y)) */
@@ -131,9 +134,9 @@ log_softmax_grad_row(Cells *c, const Node *n)
     int dy = wide_value(c, n->args[0]), y = wide_value(c, n->args[1]);
     int sum = cells_fold(c, FOLD_sum, "total", dy);
     int in[] = {dy, function(c, "e", "edl_expf(%0)", "exp(%0)", y), sum};
-    bind_row(c, n->results[0],
-             cells_expr(c, of(c, dy), n->results[0]->name, "%0 - %1 * %2",
-                          3, in));
+    bind_row(
+        c, n->results[0],
+        cells_expr(c, of(c, dy), n->results[0]->name, "%0 - %1 * %2", 3, in));
 }
 
 /* dy exp(x - lse), with dy and lse kept */
@@ -145,10 +148,10 @@ logsumexp_grad_row(Cells *c, const Node *n)
     int in[] = {wide_value(c, n->args[0]), x, wide_value(c, n->args[2])};
     bind_row(c, n->results[0],
              cells_expr(c, of(c, x), n->results[0]->name,
-                          f64 ? "%2 == -INFINITY ? 0.0 : %0 * exp(%1 - %2)"
-                              : "%2 == -INFINITY ? 0.0f : "
-                                "%0 * edl_expf(%1 - %2)",
-                          3, in));
+                        f64 ? "%2 == -INFINITY ? 0.0 : %0 * exp(%1 - %2)"
+                            : "%2 == -INFINITY ? 0.0f : "
+                              "%0 * edl_expf(%1 - %2)",
+                        3, in));
 }
 
 /* ---- norms ---- */
@@ -247,9 +250,9 @@ rmsnorm_grad_row(Cells *c, const Node *n)
                        cells_expr2(c, d, "product", "%0 * %1", dy, hat),
                        width(n->args[0]));
     int in[] = {dy, hat, dot, rstd};
-    bind_row(c, n->results[0],
-             cells_expr(c, d, n->results[0]->name, "%3 * (%0 - %1 * %2)", 4,
-                        in));
+    bind_row(
+        c, n->results[0],
+        cells_expr(c, d, n->results[0]->name, "%3 * (%0 - %1 * %2)", 4, in));
 }
 
 /* ---- reductions ---- */
@@ -279,16 +282,17 @@ variance_row(Cells *c, const Node *n)
     if (count > 1)
         sum = cells_fold(c, FOLD_sum, "total", sum);
     double by = (double)(count - node_int(n, "ddof", 0));
-    bind_row(c, y, cells_expr2(c, of(c, sum), y->name, "%0 / %1", sum,
-                               number(c, sum, by)));
+    bind_row(c, y,
+             cells_expr2(c, of(c, sum), y->name, "%0 / %1", sum,
+                         number(c, sum, by)));
 }
 
 static void
 logsumexp_row(Cells *c, const Node *n)
 {
     const Value *x = n->args[0], *y = n->results[0];
-    bind_row(c, y, count_of(x, y) > 1 ? row_lse(c, x, y->name)
-                                      : cells_value(c, x));
+    bind_row(c, y,
+             count_of(x, y) > 1 ? row_lse(c, x, y->name) : cells_value(c, x));
 }
 
 typedef void (*RowBuilder)(Cells *c, const Node *n);
@@ -350,6 +354,18 @@ row_axis(const Node *n, const Type *t)
     return t->rank - 1;
 }
 
+/* The kernel is called after the largest of its results. */
+static const char *
+row_path(const Node *n)
+{
+    const Value *best = NULL;
+    for (int i = 0; i < n->n_results; i++)
+        if (!best ||
+            type_elements(&n->results[i]->type) > type_elements(&best->type))
+            best = n->results[i];
+    return best ? best->name : "rows";
+}
+
 static void
 row_body(Kernel *k)
 {
@@ -371,11 +387,10 @@ row_body(Kernel *k)
         row_node(&c, n);
     }
     store_results(&c, n);
-    k->comment = arena_printf(
-        k->cg->arena, "%s: %s, rows of %" PRId64,
-        n->n_results ? n->results[0]->name : "rows",
-        n->op == OP_fused ? "group" : op_info[n->op].name,
-        t.rank ? t.dim[row_axis(n, &t)] : 1);
+    k->comment =
+        arena_printf(k->cg->arena, "%s: %s, rows of %" PRId64, row_path(n),
+                     n->op == OP_fused ? "group" : op_info[n->op].name,
+                     t.rank ? t.dim[row_axis(n, &t)] : 1);
     cells_settle(&c);
     loops_open(&s);
     cells_emit(&c);
@@ -385,7 +400,6 @@ row_body(Kernel *k)
 void
 c_row(Cg *cg, const Node *n)
 {
-    const char *path = n->n_results ? n->results[0]->name : "row";
-    kernel_emit(cg, n, n->op == OP_fused ? "row" : op_info[n->op].name, path,
-                row_body, NULL);
+    kernel_emit(cg, n, n->op == OP_fused ? "row" : op_info[n->op].name,
+                row_path(n), row_body, NULL);
 }

@@ -31,17 +31,16 @@ copy_body(Kernel *k)
     Dtype d = m->from->type.dtype;
     Loops s = loops_new(k, &m->space, 0);
     int from = loops_strided(
-        &s, kernel_value(k, m->from, m->from_offset, false), d,
-        m->from_stride);
+        &s, kernel_value(k, m->from, m->from_offset, false), d, m->from_stride);
     int to = loops_strided(&s, kernel_value(k, m->to, m->to_offset, true), d,
                            m->to_stride);
     Cells c = cells_new(k, &s);
     cells_store(&c, cells_load(&c, from, m->from->name), to);
     Value shape = {.type = m->space};
     shape.type.dtype = d;
-    k->comment = arena_printf(k->cg->arena, "%s: %s to %s, %s", m->what,
-                              m->from->name, m->to->name,
-                              describe(k->cg, &shape));
+    k->comment =
+        arena_printf(k->cg->arena, "%s: %s to %s, %s", m->what, m->from->name,
+                     m->to->name, describe(k->cg, &shape));
     cells_settle(&c);
     loops_open(&s);
     cells_emit(&c);
@@ -168,8 +167,8 @@ select_part(const Node *n, const Value *whole, int64_t *stride)
 static void
 transpose(Cg *cg, const Node *n)
 {
-    Copy c = copy_new(n->args[0], n->results[0], &n->results[0]->type,
-                      "transpose");
+    Copy c =
+        copy_new(n->args[0], n->results[0], &n->results[0]->type, "transpose");
     const Attr *perm = node_attr(n, "perm");
     for (int i = 0; i < perm->i; i++)
         c.from_stride[i] = n->args[0]->layout.stride[perm->list[i]];
@@ -193,8 +192,7 @@ broadcast(Cg *cg, const Node *n)
 static void
 slice(Cg *cg, const Node *n)
 {
-    Copy c = copy_new(n->args[0], n->results[0], &n->results[0]->type,
-                      "slice");
+    Copy c = copy_new(n->args[0], n->results[0], &n->results[0]->type, "slice");
     c.from_offset = select_part(n, n->args[0], c.from_stride);
     emit_copy(cg, n, &c);
 }
@@ -203,8 +201,8 @@ static void
 slice_grad(Cg *cg, const Node *n)
 {
     emit_fill(cg, n, n->results[0], 0);
-    Copy c = copy_new(n->args[0], n->results[0], &n->args[0]->type,
-                      "slice_grad");
+    Copy c =
+        copy_new(n->args[0], n->results[0], &n->args[0]->type, "slice_grad");
     c.to_offset = select_part(n, n->results[0], c.to_stride);
     emit_copy(cg, n, &c);
 }
@@ -303,17 +301,15 @@ slice_at_body(Kernel *k)
                               part->layout.stride);
     int large = loops_strided(&s, kernel_value(k, whole, 0, grad), d,
                               whole->layout.stride);
-    emit_line(&k->out,
-              "const int64_t at = edl_index(%s[0], %" PRId64 ", %s);",
+    emit_line(&k->out, "const int64_t at = edl_index(%s[0], %" PRId64 ", %s);",
               kernel_name(k, position), last + 1, kernel_fault(k));
-    s.access.at[large].shift = arena_printf(k->cg->arena, "at * %" PRId64,
-                                            whole->layout.stride[axis]);
+    s.access.at[large].shift =
+        arena_printf(k->cg->arena, "at * %" PRId64, whole->layout.stride[axis]);
     Cells c = cells_new(k, &s);
     cells_store(&c, cells_load(&c, grad ? small : large, part->name),
                 grad ? large : small);
-    k->comment = arena_printf(k->cg->arena, "%s: %s, %s",
-                              n->results[0]->name, op_info[n->op].name,
-                              describe(k->cg, part));
+    k->comment = arena_printf(k->cg->arena, "%s: %s, %s", n->results[0]->name,
+                              op_info[n->op].name, describe(k->cg, part));
     cells_settle(&c);
     loops_open(&s);
     cells_emit(&c);

@@ -66,16 +66,15 @@ table_access(Loops *s, const Table *t, const char *id, bool write)
     int64_t step = l->stride[t->axis];
     s->access.at[a].late = true;
     s->access.at[a].shift =
-        step == 1 ? id : arena_printf(s->k->cg->arena, "%s * %" PRId64, id,
-                                      step);
+        step == 1 ? id
+                  : arena_printf(s->k->cg->arena, "%s * %" PRId64, id, step);
     return a;
 }
 
 static void
 emit_id(Kernel *k, Loops *s, const Table *t, int index, const char *id)
 {
-    emit_line(&k->out,
-              "const int64_t %s = edl_index(%s, %" PRId64 ", %s);", id,
+    emit_line(&k->out, "const int64_t %s = edl_index(%s, %" PRId64 ", %s);", id,
               loops_element(s, index, "c"), table_type(t)->dim[t->axis],
               kernel_fault(k));
 }
@@ -150,8 +149,8 @@ open_pieces(Kernel *k, Loops *s, int64_t blocks)
         emit_line(e, "const int64_t r = piece;");
     if (blocks > 1) {
         int64_t columns = s->inner[s->n_inner - 1];
-        emit_line(e, "const int64_t from = piece %% %" PRId64 " * %d;",
-                  blocks, COLUMNS);
+        emit_line(e, "const int64_t from = piece %% %" PRId64 " * %d;", blocks,
+                  COLUMNS);
         if (columns % COLUMNS == 0)
             emit_line(e, "const int64_t to = from + %d;", COLUMNS);
         else
@@ -196,9 +195,9 @@ scatter_body(Kernel *k)
         emit_id(k, &s, t, index, id);
     const char *at = loops_element(&s, to, "c");
     const char *v = c_load(a, d, loops_element(&s, from, "c"));
-    emit_line(&k->out, "%s = %s;", at,
-              c_store(a, into,
-                      arena_printf(a, "%s + %s", c_load(a, into, at), v)));
+    emit_line(
+        &k->out, "%s = %s;", at,
+        c_store(a, into, arena_printf(a, "%s + %s", c_load(a, into, at), v)));
     for (int i = 0; i < open; i++)
         emit_close(&k->out, "");
     if (loops_rows(&s) * blocks > 1 && k->pieces == 1)
@@ -300,8 +299,8 @@ emit_rotation(Kernel *k, Rope *r)
     Arena *a = k->cg->arena;
     Dtype d = k->node->args[0]->type.dtype;
     const char *u = r->split ? "i" : "2 * i";
-    const char *v = r->split ? arena_printf(a, "i + %" PRId64, r->half)
-                             : "2 * i + 1";
+    const char *v =
+        r->split ? arena_printf(a, "i + %" PRId64, r->half) : "2 * i + 1";
     emit_open(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", r->half);
     emit_line(e, "const float left = %s;",
               c_load(a, d, loops_element(&r->s, r->x, u)));
@@ -350,9 +349,9 @@ rope_body(Kernel *k)
     Arena *a = k->cg->arena;
     Rope r = rope_new(k);
     Emit *e = &k->out;
-    k->comment = arena_printf(a, "%s: rotary embedding, %s",
-                              n->results[0]->name,
-                              describe(k->cg, n->results[0]));
+    k->comment =
+        arena_printf(a, "%s: rotary embedding, %s", n->results[0]->name,
+                     describe(k->cg, n->results[0]));
     emit_line(e, "double turn[%" PRId64 "];", r.half);
     emit_line(e, "float co[%" PRId64 "], si[%" PRId64 "];", r.half, r.half);
     emit_line(e, "for (int i = 0; i < %" PRId64 "; i++)", r.half);

@@ -34,8 +34,8 @@ ask(Range *r, const Node *n, int i)
 {
     int axis = (int)node_int(n, "axis", 0);
     bool index = i == 1;
-    if ((n->op == OP_embedding || n->op == OP_take ||
-         n->op == OP_take_along) && index)
+    if ((n->op == OP_embedding || n->op == OP_take || n->op == OP_take_along) &&
+        index)
         narrow(r, n->args[0]->type.dim[axis], NULL);
     if (n->op == OP_slice_at && index)
         narrow(r, n->args[0]->type.dim[axis] - node_int(n, "size", 1) + 1,
@@ -190,8 +190,7 @@ emit_tensor(CModel *m, Emit *e, const Tensor *t)
         kind_text(t->kind),
         dtype_text(m, t->type.dtype),
         region_text(t->region),
-        arena_printf(a, "%" PRId64 "u",
-                     t->place + t->layout.offset * size),
+        arena_printf(a, "%" PRId64 "u", t->place + t->layout.offset * size),
         arena_printf(a, "%d", t->type.rank),
         list_text(m, t->type.dim, t->type.rank),
         list_text(m, t->layout.stride, t->type.rank),
@@ -260,9 +259,9 @@ emit_source(CModel *m, Emit *e, const DataSource *d)
         arena_printf(a, "%d", n),
         list_text(m, input, n),
         list_text(m, column, n),
-        c_double(a, scale ? (scale->kind == ATTR_int ? (double)scale->i
-                                                     : scale->f)
-                          : 1),
+        c_double(a,
+                 scale ? (scale->kind == ATTR_int ? (double)scale->i : scale->f)
+                       : 1),
     };
     emit_list(e, "{", items, 8, "},");
 }
@@ -298,8 +297,8 @@ emit_lr(CModel *m, Emit *e, const LrSchedule *s)
     Arena *a = m->cg.arena;
     const char *peak = c_double(a, s->peak);
     int64_t rest = s->steps - s->warmup;
-    bool flat = strcmp(s->kind, "linear") != 0 &&
-                strcmp(s->kind, "cosine") != 0;
+    bool flat =
+        strcmp(s->kind, "linear") != 0 && strcmp(s->kind, "cosine") != 0;
     emit_line(e, "/* %s: the rate of an update, counted from 0 */", s->kind);
     emit_line(e, "static double");
     emit_line(e, "learning_rate(uint64_t update)");
@@ -316,8 +315,9 @@ emit_lr(CModel *m, Emit *e, const LrSchedule *s)
         emit_line(e, "return %s;", peak);
     } else {
         if (rest > 0) {
-            emit_line(e, "const double at = (double)(update - %" PRId64
-                      ") / %s;", s->warmup, c_double(a, (double)rest));
+            emit_line(e,
+                      "const double at = (double)(update - %" PRId64 ") / %s;",
+                      s->warmup, c_double(a, (double)rest));
             emit_line(e, "const double part = at < 1.0 ? at : 1.0;");
         } else {
             emit_line(e, "const double part = 1.0;");
@@ -326,7 +326,8 @@ emit_lr(CModel *m, Emit *e, const LrSchedule *s)
         if (strcmp(s->kind, "linear") == 0)
             emit_line(e, "return %s + (%s - %s) * part;", peak, floor, peak);
         else
-            emit_line(e, "return %s +\n           (%s - %s) * 0.5 * "
+            emit_line(e,
+                      "return %s +\n           (%s - %s) * 0.5 * "
                       "(1.0 + cos(3.14159265358979323846 * part));",
                       floor, peak, floor);
     }
@@ -408,11 +409,11 @@ emit_model(CModel *m, Emit *e)
     emit_line(e, "%s,", m->has_step ? "run_step" : "NULL");
     emit_line(e, "%s,", m->has_phases ? "run_forward" : "NULL");
     emit_line(e, "%s,", m->has_phases ? "run_backward" : "NULL");
-    emit_line(e, "%s,", m->has_phases && m->has_update ? "run_update"
-                                                       : "NULL");
-    emit_line(e, "%s", m->has_evaluate ? "run_evaluate"
-                       : m->has_infer  ? "run_infer"
-                                       : "NULL");
+    emit_line(e, "%s,", m->has_phases && m->has_update ? "run_update" : "NULL");
+    emit_line(e, "%s",
+              m->has_evaluate ? "run_evaluate"
+              : m->has_infer  ? "run_infer"
+                              : "NULL");
     e->indent--;
     emit_line(e, "};\n");
 }

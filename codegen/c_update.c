@@ -40,14 +40,17 @@ emit_find(Kernel *k, int rows, int64_t each)
         emit_line(e, "int i = 0;");
         emit_line(e, "while (i + 1 < %d && rows[i + 1].first <= piece)", rows);
         emit_line(e, "    i++;");
-        emit_line(e, "const int64_t lo = (piece - rows[i].first) * %" PRId64
-                  ";", each);
+        emit_line(e,
+                  "const int64_t lo = (piece - rows[i].first) * %" PRId64 ";",
+                  each);
     } else {
         emit_line(e, "const int i = 0;");
         emit_line(e, "const int64_t lo = piece * %" PRId64 ";", each);
     }
-    emit_line(e, "const int64_t hi = lo + %" PRId64
-              " < rows[i].n ? lo + %" PRId64 " : rows[i].n;", each, each);
+    emit_line(e,
+              "const int64_t hi = lo + %" PRId64 " < rows[i].n ? lo + %" PRId64
+              " : rows[i].n;",
+              each, each);
 }
 
 static int
@@ -63,8 +66,7 @@ norm_pieces_body(Kernel *k)
 {
     const Node *n = k->node;
     Emit *e = &k->out;
-    const char *grads =
-        kernel_name(k, region_param(k, REGION_grads, false));
+    const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
     const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
     int64_t pieces = 0;
     emit_line(e, "static const struct {");
@@ -101,14 +103,13 @@ norm_body(Kernel *k)
     const Node *n = k->node;
     Emit *e = &k->out;
     const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
-    const char *norm =
-        kernel_name(k, kernel_value(k, n->results[0], 0, true));
+    const char *norm = kernel_name(k, kernel_value(k, n->results[0], 0, true));
     const char *finite =
         kernel_name(k, kernel_value(k, n->results[1], 0, true));
     int64_t pieces = 0;
     for (int i = 0; i < n->n_args; i++)
-        pieces += (type_elements(&n->args[i]->type) + NORM_PIECE - 1) /
-                  NORM_PIECE;
+        pieces +=
+            (type_elements(&n->args[i]->type) + NORM_PIECE - 1) / NORM_PIECE;
     emit_line(e, "double sum = 0;");
     emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", pieces);
     emit_line(e, "    sum += %s[i];", sums);
@@ -165,9 +166,8 @@ emit_rows(Kernel *k, const Sweep *s)
         int64_t count = type_elements(&p->type);
         emit_line(e, "    /* %s */", p->name);
         Emit row = emit_new(k->cg->arena);
-        emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
-             pieces, count, element_offset(p),
-             element_offset(storage(n->args[1])));
+        emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, pieces,
+             count, element_offset(p), element_offset(storage(n->args[1])));
         for (int j = 0; j < s->n_state; j++)
             emit(&row, ", %" PRId64,
                  element_offset(storage(n->args[adam ? 2 + j : 4])));
@@ -218,8 +218,8 @@ emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
     emit_line(e, "const float grad = g[c] * by;");
     emit_line(e, "m[c] = %s * m[c] + %s * grad;", c_number(a, DT_f32, b1),
               c_number(a, DT_f32, 1 - b1));
-    emit_line(e, "v[c] = %s * v[c] + %s * grad * grad;", c_number(a, DT_f32, b2),
-              c_number(a, DT_f32, 1 - b2));
+    emit_line(e, "v[c] = %s * v[c] + %s * grad * grad;",
+              c_number(a, DT_f32, b2), c_number(a, DT_f32, 1 - b2));
     emit_line(e, "p[c] = p[c] * keep -");
     emit_line(e, "       step * m[c] / (edl_sqrtf(v[c]) * root + %s);",
               c_number(a, DT_f32, node_float(n, "eps", 1e-8)));
@@ -232,8 +232,7 @@ emit_sgd(Kernel *k, const Sweep *s, const char *state, const char *grads)
     const Node *n = first_of(s);
     Arena *a = k->cg->arena;
     Emit *e = &k->out;
-    const char *momentum =
-        c_number(a, DT_f32, node_float(n, "momentum", 0));
+    const char *momentum = c_number(a, DT_f32, node_float(n, "momentum", 0));
     emit_line(e, "const float rate = (float)((double)*%s * rows[i].rate);",
               operand(k, n, 2));
     emit_line(e, "const float decay = (float)rows[i].decay;");
@@ -259,8 +258,7 @@ sweep_body(Kernel *k)
     const Sweep *s = k->aux;
     const Node *n = first_of(s);
     const char *state = kernel_name(k, region_param(k, REGION_state, true));
-    const char *grads =
-        kernel_name(k, region_param(k, REGION_grads, false));
+    const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
     if (n->op == OP_adamw && n->n_args == 8)
         emit_go(k, n, 7);
     if (n->op == OP_sgd && node_flag(n, "go"))
@@ -284,15 +282,16 @@ collect(Sweep *s, Cg *cg, const Node *n)
         vec_push(cg->arena, &s->nodes, n);
         bool ok = fits_table(n->args[0], REGION_state) &&
                   fits_table(n->args[1], REGION_grads);
-        s->n_state = n->op == OP_adamw                    ? 2
+        s->n_state = n->op == OP_adamw                   ? 2
                      : node_float(n, "momentum", 0) != 0 ? 1
-                                                          : 0;
+                                                         : 0;
         for (int j = 0; j < s->n_state; j++)
             ok &= fits_table(n->args[n->op == OP_adamw ? 2 + j : 4],
                              REGION_state);
         if (!ok)
-            cg_refuse(cg, n, "has no C for what is no f32 parameter with a "
-                             "gradient tensor");
+            cg_refuse(cg, n,
+                      "has no C for what is no f32 parameter with a "
+                      "gradient tensor");
     }
     if (n->body)
         graph_each(n->body, b)
@@ -308,8 +307,7 @@ c_sweep(Cg *cg, const Node *n)
         return;
     const Node *first = first_of(&s);
     kernel_emit(cg, first, op_info[first->op].name,
-                n->op == OP_fused ? cg->m->name
-                                  : storage(first->args[0])->name,
+                n->op == OP_fused ? cg->m->name : storage(first->args[0])->name,
                 sweep_body, &s);
 }
 

@@ -33,8 +33,9 @@ cells_load(Cells *c, int access, const char *path)
         if (c->cell.at[i].kind == CELL_load && c->cell.at[i].access == access)
             return i;
     Dtype d = c->loops->access.at[access].dtype;
-    return add_cell(c, (Cell){.kind = CELL_load, .dtype = d, .path = path,
-                              .access = access});
+    return add_cell(
+        c,
+        (Cell){.kind = CELL_load, .dtype = d, .path = path, .access = access});
 }
 
 int
@@ -52,15 +53,20 @@ int
 cells_stride(Cells *c, const int64_t *stride)
 {
     int access = loops_strided(c->loops, -1, DT_i64, stride);
-    return add_cell(c, (Cell){.kind = CELL_index, .dtype = DT_i64,
-                              .path = "element", .access = access});
+    return add_cell(c, (Cell){.kind = CELL_index,
+                              .dtype = DT_i64,
+                              .path = "element",
+                              .access = access});
 }
 
 int
 cells_expr(Cells *c, Dtype d, const char *path, const char *text, int n_in,
            const int *in)
 {
-    Cell cell = {.kind = CELL_expr, .dtype = d, .path = path, .text = text,
+    Cell cell = {.kind = CELL_expr,
+                 .dtype = d,
+                 .path = path,
+                 .text = text,
                  .n_in = n_in};
     for (int i = 0; i < n_in; i++)
         cell.in[i] = in[i];
@@ -74,8 +80,7 @@ cells_expr1(Cells *c, Dtype d, const char *path, const char *text, int a)
 }
 
 int
-cells_expr2(Cells *c, Dtype d, const char *path, const char *text, int a,
-            int b)
+cells_expr2(Cells *c, Dtype d, const char *path, const char *text, int a, int b)
 {
     int in[] = {a, b};
     return cells_expr(c, d, path, text, 2, in);
@@ -84,8 +89,11 @@ cells_expr2(Cells *c, Dtype d, const char *path, const char *text, int a,
 int
 cells_fold(Cells *c, FoldKind fold, const char *path, int in)
 {
-    return add_cell(c, (Cell){.kind = CELL_fold, .fold = fold, .path = path,
-                              .dtype = c->cell.at[in].dtype, .n_in = 1,
+    return add_cell(c, (Cell){.kind = CELL_fold,
+                              .fold = fold,
+                              .path = path,
+                              .dtype = c->cell.at[in].dtype,
+                              .n_in = 1,
                               .in = {in}});
 }
 
@@ -116,10 +124,12 @@ cells_value(Cells *c, const Value *v)
         const Attr *whole = node_attr(v->def, "int");
         Dtype d = v->type.dtype;
         cell = cells_literal(
-            c, d, whole && !type_is_float(&v->type)
-                      ? c_integer(a, d, whole->i)
-                      : c_number(a, d, whole ? (double)whole->i
-                                             : node_float(v->def, "value", 0)));
+            c, d,
+            whole && !type_is_float(&v->type)
+                ? c_integer(a, d, whole->i)
+                : c_number(a, d,
+                           whole ? (double)whole->i
+                                 : node_float(v->def, "value", 0)));
     } else {
         cell = cells_load(c, loops_value(c->loops, v, false), v->name);
     }
@@ -303,8 +313,8 @@ cells_need(Cells *c, int i)
     const char *text = cell_text(c, cell);
     if (!prints_inline(c, cell)) {
         const char *name = kernel_local(c->k, cell->path);
-        emit_line(&c->k->out, "const %s %s = %s;", c_compute(cell->dtype),
-                  name, text);
+        emit_line(&c->k->out, "const %s %s = %s;", c_compute(cell->dtype), name,
+                  text);
         text = name;
     }
     cell->now = text;
@@ -367,11 +377,15 @@ fold_start(const Cell *cell)
     case FOLD_sum:
         return "0";
     case FOLD_max:
-        return real ? "-INFINITY" : cell->dtype == DT_i64 ? "INT64_MIN"
-                                : cell->dtype == DT_u8 ? "0" : "INT32_MIN";
+        return real                    ? "-INFINITY"
+               : cell->dtype == DT_i64 ? "INT64_MIN"
+               : cell->dtype == DT_u8  ? "0"
+                                       : "INT32_MIN";
     case FOLD_min:
-        return real ? "INFINITY" : cell->dtype == DT_i64 ? "INT64_MAX"
-                               : cell->dtype == DT_u8 ? "255" : "INT32_MAX";
+        return real                    ? "INFINITY"
+               : cell->dtype == DT_i64 ? "INT64_MAX"
+               : cell->dtype == DT_u8  ? "255"
+                                       : "INT32_MAX";
     }
     bug("codegen: a fold of kind %d", (int)cell->fold);
 }
@@ -411,8 +425,8 @@ cells_lanes(Cells *c, int fold, int n)
     Cell *cell = &c->cell.at[fold];
     Emit *e = &c->k->out;
     const char *start = fold_start(cell);
-    cell->now = kernel_local(c->k, arena_printf(c->k->cg->arena, "%s_l",
-                                                cell->path));
+    cell->now =
+        kernel_local(c->k, arena_printf(c->k->cg->arena, "%s_l", cell->path));
     const char *t = c_compute(cell->dtype);
     if (strcmp(start, "0") == 0) {
         emit_line(e, "%s %s[%d] = {0};", t, cell->now, n);
@@ -431,11 +445,9 @@ emit_result(Cells *c, int fold)
     const char *lanes = cell->now;
     const char *name = kernel_local(c->k, cell->path);
     const char *t = c_compute(cell->dtype);
-    if (cell->fold == FOLD_sum &&
-        dtype_info[cell->dtype].kind == KIND_FLOAT) {
-        const char *sum = arena_printf(
-            c->k->cg->arena, "edl_sum16%s(%s)",
-            cell->dtype == DT_f64 ? "" : "f", lanes);
+    if (cell->fold == FOLD_sum && dtype_info[cell->dtype].kind == KIND_FLOAT) {
+        const char *sum = arena_printf(c->k->cg->arena, "edl_sum16%s(%s)",
+                                       cell->dtype == DT_f64 ? "" : "f", lanes);
         emit_line(e, "const %s %s = %s;", t, name,
                   round_small(c, cell->dtype, sum));
     } else {

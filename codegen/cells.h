@@ -12,8 +12,13 @@
 
 #include "codegen/loops.h"
 
-typedef enum { CELL_literal, CELL_load, CELL_expr, CELL_index, CELL_fold }
-CellKind;
+typedef enum {
+    CELL_literal,
+    CELL_load,
+    CELL_expr,
+    CELL_index,
+    CELL_fold
+} CellKind;
 
 typedef enum { FOLD_sum, FOLD_max, FOLD_min } FoldKind;
 
@@ -23,7 +28,7 @@ typedef struct Cell {
     const char *text; /* literal; expression with %0 to %3 for its inputs */
     int in[4];
     int n_in;
-    int access;    /* load, index */
+    int access; /* load, index */
     FoldKind fold;
     const char *path; /* what its local name is made of */
     int level;

@@ -184,9 +184,9 @@ c_integer(Arena *a, Dtype d, int64_t x)
     if (d == DT_i64 && x == INT64_MIN)
         return "INT64_MIN";
     if (d == DT_i64 && (x > INT32_MAX || x < INT32_MIN))
-        return arena_printf(a, x < 0 ? "(-INT64_C(%" PRId64 "))"
-                                     : "INT64_C(%" PRId64 ")",
-                            x < 0 ? -x : x);
+        return arena_printf(
+            a, x < 0 ? "(-INT64_C(%" PRId64 "))" : "INT64_C(%" PRId64 ")",
+            x < 0 ? -x : x);
     if (x == INT32_MIN)
         return "INT32_MIN";
     return arena_printf(a, x < 0 ? "(%" PRId64 ")" : "%" PRId64, x);

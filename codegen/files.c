@@ -66,13 +66,15 @@ static void
 take_api_names(CModel *c)
 {
     static const char *const verbs[] = {
-        "batch",    "model",    "regions", "init",  "init_params", "step",
-        "forward",  "backward", "update",  "evaluate", "infer",    "get",
-        "set",      "save",     "load",    "set_lr", "close", "last_error"};
+        "batch",  "model",   "regions",   "init",   "init_params",
+        "step",   "forward", "backward",  "update", "evaluate",
+        "infer",  "get",     "set",       "save",   "load",
+        "set_lr", "close",   "last_error"};
     static const char *const statics[] = {
-        "run_step",   "run_forward", "run_backward", "run_update",
-        "run_evaluate", "run_infer", "report", "tensors", "inputs", "outputs",
-        "sources", "validation", "train", "learning_rate"};
+        "run_step",     "run_forward",  "run_backward", "run_update",
+        "run_evaluate", "run_infer",    "report",       "tensors",
+        "inputs",       "outputs",      "sources",      "validation",
+        "train",        "learning_rate"};
     Names *n = &c->cg.names;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         names_take(n, arena_printf(n->arena, "%s_%s", c->name, verbs[i]));
@@ -133,8 +135,8 @@ emit_offsets(CModel *c, Emit *e)
             emit_line(e, "%s/* Places in region %s, in bytes. */",
                       i ? "\n" : "", region_name[o->region]);
         last = o->region;
-        emit_line(e, "static const int64_t %s = %" PRId64 "; /* %s */",
-                  o->name, o->at, o->comment);
+        emit_line(e, "static const int64_t %s = %" PRId64 "; /* %s */", o->name,
+                  o->at, o->comment);
     }
     if (cg->offsets.n)
         emit(e, "\n");
@@ -164,9 +166,11 @@ source_text(CModel *c)
     Arena *a = c->cg.arena;
     Emit programs = emit_new(a), e = emit_new(a);
     c_programs(c, &programs); /* asks for places as well */
-    emit_line(&e, "/* %s.c: written by edlc from %s.sched. Every kernel is a "
-                  "function of pointers;\n * the graphs at the end call them "
-                  "in the order of the schedule. */", c->name, c->name);
+    emit_line(&e,
+              "/* %s.c: written by edlc from %s.sched. Every kernel is a "
+              "function of pointers;\n * the graphs at the end call them "
+              "in the order of the schedule. */",
+              c->name, c->name);
     emit_line(&e, "#include \"%s.h\"\n", c->name);
     emit_line(&e, "#include \"edl_kernel.h\"\n#include \"edl_matmul.h\"\n");
     emit_offsets(c, &e);

@@ -28,8 +28,7 @@ c_compute(Dtype d)
     case DT_COUNT:
         break;
     }
-    bug("codegen: %s is storage, not a type to compute in",
-        dtype_info[d].name);
+    bug("codegen: %s is storage, not a type to compute in", dtype_info[d].name);
 }
 
 const char *
@@ -57,10 +56,10 @@ c_store(Arena *a, Dtype d, const char *value)
 /* ---- addresses ---- */
 
 static const char *const region_variable[REGION_COUNT] = {
-    [REGION_none] = "none",   [REGION_state] = "state",
-    [REGION_grads] = "grads", [REGION_stash] = "stash",
+    [REGION_none] = "none",      [REGION_state] = "state",
+    [REGION_grads] = "grads",    [REGION_stash] = "stash",
     [REGION_workspace] = "work", [REGION_io] = "io",
-    [REGION_host] = "host",   [REGION_disk] = "disk",
+    [REGION_host] = "host",      [REGION_disk] = "disk",
 };
 
 /* The accessor of a dtype: bf16 and f16 are read as bits. */
@@ -90,9 +89,9 @@ place_text(Cg *cg, Region region, int64_t at, const char *prefix,
     int known = (int)(intptr_t)map_get(&cg->offset_map, key);
     if (!known) {
         Offset o = {.region = region, .at = at, .comment = comment};
-        o.name = names_take(&cg->names,
-                            arena_printf(cg->arena, "%s_%s", prefix,
-                                         name_mangle(cg->arena, path)));
+        o.name =
+            names_take(&cg->names, arena_printf(cg->arena, "%s_%s", prefix,
+                                                name_mangle(cg->arena, path)));
         vec_push(cg->arena, &cg->offsets, o);
         known = cg->offsets.n;
         map_put(cg->arena, &cg->offset_map, key, (void *)(intptr_t)known);
@@ -147,8 +146,8 @@ address_tensor(Cg *cg, const Tensor *t, int64_t offset)
         map_put(cg->arena, &cg->inputs, t->name, (void *)t);
         return plus(cg, c_input_name(cg, t), offset);
     }
-    const char *path = t->kind == TENSOR_grad && t->owner ? t->owner->name
-                                                          : t->name;
+    const char *path =
+        t->kind == TENSOR_grad && t->owner ? t->owner->name : t->name;
     const char *place =
         place_text(cg, t->region, t->place, region_variable[t->region], path,
                    type_text(cg, &t->type));
@@ -206,37 +205,53 @@ pointer_type(Kernel *k, Dtype d)
 int
 kernel_value(Kernel *k, const Value *v, int64_t offset, bool write)
 {
-    Param p = {.type = pointer_type(k, v->type.dtype), .pointer = true,
-               .pass = address_value(k->cg, v, offset), .written = write};
+    Param p = {.type = pointer_type(k, v->type.dtype),
+               .pointer = true,
+               .pass = address_value(k->cg, v, offset),
+               .written = write};
     return add_param(k, p, v->name);
 }
 
 int
 kernel_tensor(Kernel *k, const Tensor *t, bool write)
 {
-    Param p = {.type = pointer_type(k, t->type.dtype), .pointer = true,
+    Param p = {.type = pointer_type(k, t->type.dtype),
+               .pointer = true,
                .pass = address_tensor(k->cg, t, t->layout.offset),
                .written = write};
     return add_param(k, p, t->kind == TENSOR_grad ? "grad" : t->name);
 }
 
-int
-kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name)
+const char *
+address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d, const char *name)
 {
-    Cg *cg = k->cg;
-    const Node *n = k->node;
     while (n->scratch < 0 && n->graph->owner)
         n = n->graph->owner;
     if (n->scratch < 0)
         bug("codegen: the scratch of %s has no place", op_info[n->op].name);
-    const char *path = n->n_results ? n->results[0]->name
-                                    : op_info[n->op].name;
-    const char *place = place_text(
-        cg, REGION_workspace, n->scratch + at, cg->prefix,
-        arena_printf(cg->arena, "%s_%s", path, name), "scratch");
-    Param p = {.type = pointer_type(k, d), .pointer = true,
-               .pass = accessor(cg, d, place), .written = true};
-    return add_param(k, p, name);
+    const char *path = n->n_results ? n->results[0]->name : op_info[n->op].name;
+    const char *place =
+        place_text(cg, REGION_workspace, n->scratch + at, cg->prefix,
+                   arena_printf(cg->arena, "%s_%s", path, name), "scratch");
+    return accessor(cg, d, place);
+}
+
+int
+kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
+               const char *path)
+{
+    Param p = {.type = pointer_type(k, d),
+               .pointer = true,
+               .pass = pass,
+               .written = write};
+    return add_param(k, p, path);
+}
+
+int
+kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name)
+{
+    return kernel_address(k, d, address_scratch(k->cg, k->node, at, d, name),
+                          true, name);
 }
 
 int
@@ -263,7 +278,8 @@ emit_one_piece(Kernel *k)
 int
 kernel_scalar(Kernel *k, const char *type, const char *name, const char *pass)
 {
-    Param p = {.type = arena_printf(k->cg->arena, "%s ", type), .name = name,
+    Param p = {.type = arena_printf(k->cg->arena, "%s ", type),
+               .name = name,
                .pass = pass};
     return add_param(k, p, name);
 }
@@ -292,8 +308,11 @@ has_memory(const Value *v)
 const char *
 kernel_fault(Kernel *k)
 {
-    Param p = {.type = "int32_t *", .name = "fault", .pass = "&m->fault",
-               .pointer = true, .written = true};
+    Param p = {.type = "int32_t *",
+               .name = "fault",
+               .pass = "&m->fault",
+               .pointer = true,
+               .written = true};
     add_param(k, p, "fault");
     return "fault";
 }
@@ -304,8 +323,7 @@ static const char *
 declaration(Kernel *k, const Param *p, bool with_restrict)
 {
     bool keep = !p->pointer || p->written;
-    return arena_printf(k->cg->arena, "%s%s%s%s", keep ? "" : "const ",
-                        p->type,
+    return arena_printf(k->cg->arena, "%s%s%s%s", keep ? "" : "const ", p->type,
                         p->pointer && with_restrict ? "EDL_RESTRICT " : "",
                         p->name);
 }
@@ -341,8 +359,9 @@ emit_piece(Kernel *k, Emit *e)
     emit_line(e, "static void");
     emit_line(e, "%s_piece(void *arg, int64_t piece)", k->name);
     emit_line(e, "{");
-    emit_line(e, "    const %s_args *const in = (const %s_args *)arg;", k->name,
-              k->name);
+    const char *after = strlen(k->name) > 20 ? "\n        " : " ";
+    emit_line(e, "    const %s_args *const in =%s(const %s_args *)arg;",
+              k->name, after, k->name);
     for (int i = 0; i < k->params.n; i++) {
         const Param *p = &k->params.at[i];
         emit_line(e, "    %s%s = in->%s;", p->pointer ? "" : "const ",
@@ -363,9 +382,8 @@ emit_launch(Kernel *k, Emit *e)
     e->indent++;
     emit_list(e, arena_printf(a, "%s_args args = {", k->name), names.at,
               names.n, "};");
-    const char *items[] = {
-        "m", arena_printf(a, "%" PRId64, k->pieces),
-        arena_printf(a, "%s_piece", k->name), "&args"};
+    const char *items[] = {"m", arena_printf(a, "%" PRId64, k->pieces),
+                           arena_printf(a, "%s_piece", k->name), "&args"};
     emit_list(e, "edl_parallel(", items, 4, ");");
     e->indent--;
     emit_line(e, "}\n");
@@ -393,8 +411,12 @@ static Kernel
 run_body(Cg *cg, const Node *node, KernelBody body, const void *aux,
          const char *name)
 {
-    Kernel k = {.cg = cg, .node = node, .aux = aux, .pieces = 1,
-                .canonical = name == NULL, .name = name ? name : "K"};
+    Kernel k = {.cg = cg,
+                .node = node,
+                .aux = aux,
+                .pieces = 1,
+                .canonical = name == NULL,
+                .name = name ? name : "K"};
     k.out = emit_new(cg->arena);
     k.out.indent = 1;
     k.names = names_new(cg->arena);
@@ -425,9 +447,9 @@ kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
     emit_function(&k, &key);
     const char *name = map_get(&cg->known, emit_string(&key));
     if (!name) {
-        name = names_take(&cg->names,
-                          arena_printf(cg->arena, "%s_%s", label,
-                                       name_strip(cg->arena, path)));
+        name =
+            names_take(&cg->names, arena_printf(cg->arena, "%s_%s", label,
+                                                name_strip(cg->arena, path)));
         map_put(cg->arena, &cg->known, emit_string(&key), (void *)name);
         Kernel full = run_body(cg, node, body, aux, name);
         emit_function(&full, &cg->kernels);

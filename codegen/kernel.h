@@ -71,6 +71,12 @@ void kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
  * the value's own first. Answers the index of the parameter. */
 int kernel_value(Kernel *k, const Value *v, int64_t offset, bool write);
 int kernel_tensor(Kernel *k, const Tensor *t, bool write);
+/* An address that the caller has made; path: for its name. */
+int kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
+                   const char *path);
+/* Where bytes of a node's scratch are: "f32(work, forward_loss_logits)". */
+const char *address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d,
+                            const char *name);
 /* Bytes of the node's scratch from `at` on, as elements of d. */
 int kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name);
 /* The start of a region. */

@@ -40,8 +40,7 @@ add_access(Loops *s, int param, const Type *t, const Layout *l)
 int
 loops_value(Loops *s, const Value *v, bool write)
 {
-    return add_access(s, kernel_value(s->k, v, 0, write), &v->type,
-                      &v->layout);
+    return add_access(s, kernel_value(s->k, v, 0, write), &v->type, &v->layout);
 }
 
 int
@@ -281,9 +280,8 @@ int
 loops_open_inner(Loops *s)
 {
     for (int i = 0; i + 1 < s->n_inner; i++)
-        emit_open(&s->k->out,
-                  "for (int64_t j%d = 0; j%d < %" PRId64 "; j%d++)", i, i,
-                  s->inner[i], i);
+        emit_open(&s->k->out, "for (int64_t j%d = 0; j%d < %" PRId64 "; j%d++)",
+                  i, i, s->inner[i], i);
     return s->n_inner > 1 ? s->n_inner - 1 : 0;
 }
 

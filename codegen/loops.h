@@ -10,13 +10,13 @@
 typedef struct Access {
     int param;
     Dtype dtype;
-    const Type *type; /* its own shape */
+    const Type *type;         /* its own shape */
     int64_t stride[MAX_RANK]; /* before folding: by axis of the space */
     int64_t outer[MAX_RANK], inner[MAX_RANK];
-    bool full;        /* differs along the inner dimensions */
+    bool full;         /* differs along the inner dimensions */
     const char *shift; /* C text of elements to add, or NULL: to each row, */
     bool late;         /* or, as it changes in the row, to each element */
-    const char *base; /* pointer at inner index 0, once the row is open */
+    const char *base;  /* pointer at inner index 0, once the row is open */
 } Access;
 
 typedef struct Loops {

@@ -23,7 +23,7 @@ bool name_in_libc(const char *s);
 const char *name_mangle(Arena *a, const char *path);
 /* The same without the numbers of block instances: h.3.attn -> h_attn. */
 const char *name_strip(Arena *a, const char *path);
-/* The last word of a path: h.3.attn.c_attn.w -> w. */
+/* The last word of a path: h.3.attn.c_attn.w -> w, qkv.split.0 -> split_0. */
 const char *name_last(Arena *a, const char *path);
 const char *name_upper(Arena *a, const char *name);
 /* name, or name_2, name_3, ...: the first that is free; takes it. */
