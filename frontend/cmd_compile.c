@@ -50,8 +50,8 @@ run_passes(Session *s, Module *m)
 static Status
 compile(Session *s, Module *m, OutFiles *out)
 {
-    bool installed = s->options->runtime &&
-                     strcmp(s->options->runtime, "installed") == 0;
+    bool installed =
+        s->options->runtime && strcmp(s->options->runtime, "installed") == 0;
     CodegenOptions o = {.copy_runtime = !installed};
     if (!take_options(s, m))
         return STATUS_USAGE;
@@ -68,8 +68,8 @@ add_files(Session *s, OutFiles *all, const OutFiles *one)
     for (int i = 0; i < one->files.n; i++) {
         bool there = false;
         for (int k = 0; k < all->files.n; k++)
-            there = there || strcmp(all->files.at[k].name,
-                                    one->files.at[i].name) == 0;
+            there = there ||
+                    strcmp(all->files.at[k].name, one->files.at[i].name) == 0;
         if (!there)
             vec_push(s->arena, &all->files, one->files.at[i]);
     }

@@ -20,9 +20,9 @@ typedef enum ValKind {
     VAL_BOOL,
     VAL_STRING,
     VAL_TYPE,
-    VAL_LIST,  /* [a, b], and what a layer with several results returns */
+    VAL_LIST,   /* [a, b], and what a layer with several results returns */
     VAL_TENSOR, /* a tensor of the module that this graph may not read yet */
-    VAL_VALUE  /* a value of the graph */
+    VAL_VALUE   /* a value of the graph */
 } ValKind;
 
 typedef struct Val {
@@ -71,24 +71,24 @@ typedef struct Closure {
 } Closure;
 
 struct Env {
-    Map names;     /* Binding  */
-    Map functions; /* Closure  */
+    Map names;               /* Binding  */
+    Map functions;           /* Closure  */
     VEC(const char *) order; /* of names: for `did you mean` */
     Env *up;
 };
 
 /* A file. */
 typedef struct Unit {
-    const char *name;   /* as imported; the main file: NULL */
-    const char *path;   /* of the file: imports lie beside it */
+    const char *name; /* as imported; the main file: NULL */
+    const char *path; /* of the file: imports lie beside it */
     Syntax *syntax;
-    Map decls;          /* Decl: dims, consts, functions; never train, plan */
-    Map layers;         /* Decl: a name space of their own */
-    Map constants;      /* Val, once computed */
-    Map imports;        /* Unit */
+    Map decls;     /* Decl: dims, consts, functions; never train, plan */
+    Map layers;    /* Decl: a name space of their own */
+    Map constants; /* Val, once computed */
+    Map imports;   /* Unit */
     struct Unit *importer;
     Span import_at;
-    bool busy; /* being loaded */
+    bool busy;               /* being loaded */
     VEC(const char *) names; /* of dims and consts, for `did you mean` */
     VEC(const char *) layer_names;
 } Unit;
@@ -99,7 +99,7 @@ typedef struct Frame {
     const Decl *decl;
     Unit *unit;
     Env *env;
-    const char *scope; /* path in front of names: "h.0.attn", or "" */
+    const char *scope;     /* path in front of names: "h.0.attn", or "" */
     const char *own_scope; /* that of the call, outside its `for`s */
     Span call;             /* where it is called */
     bool returned;
@@ -140,13 +140,14 @@ typedef struct Lower {
     Unit *unit; /* whose text is being read: names are looked up in it */
     Env *env;
     Frame *frame;
-    Map said;       /* places that have their error already */
-    int mistakes;   /* errors, also those that were dropped */
-    bool said_last; /* the last low_error was printed: notes belong to it */
-    Map scopes;     /* ScopeUse */
-    Map reads;      /* Value of a tensor in this graph */
-    Map shapes;     /* Shape of a tensor of the module */
-    Map given;      /* --set: Dim */
+    const char *what; /* the operation as it is written, for messages */
+    Map said;         /* places that have their error already */
+    int mistakes;     /* errors, also those that were dropped */
+    bool said_last;   /* the last low_error was printed: notes belong to it */
+    Map scopes;       /* ScopeUse */
+    Map reads;        /* Value of a tensor in this graph */
+    Map shapes;       /* Shape of a tensor of the module */
+    Map given;        /* --set: Dim */
     VEC(Next) nexts;
     VEC(Value *) noted; /* values with a note, to be cleared */
     Node *block_start;  /* the node before the running block instance */
@@ -154,15 +155,12 @@ typedef struct Lower {
     int64_t n_declared; /* params and states met so far */
     int depth;
     int64_t work;
-    bool stopped; /* gave up: too large */
+    bool stopped;  /* gave up: too large */
     bool unparsed; /* a file has errors of syntax */
-    bool failed;  /* the model has errors: what it lacks is no news */
+    bool failed;   /* the model has errors: what it lacks is no news */
 } Lower;
 
-enum {
-    LOW_MAX_DEPTH = 3000,
-    LOW_MAX_WORK = 20 * 1000 * 1000
-};
+enum { LOW_MAX_DEPTH = 3000, LOW_MAX_WORK = 20 * 1000 * 1000 };
 
 /* ---- low_say.c: messages ---- */
 
@@ -243,7 +241,7 @@ Val low_val(Value *v, Span at);
 /* The value of a VAL_TENSOR or VAL_VALUE in this graph. */
 Value *low_value(Lower *l, const Val *v);
 bool low_is_value(const Val *v);
-const Type *low_type(const Val *v); /* of a tensor or value */
+const Type *low_type(const Val *v);   /* of a tensor or value */
 Shape *low_shape(Lower *l, Value *v); /* never NULL, to be filled */
 /* A constant as a scalar of type d; NULL with an error at the place of its
  * use where it has no place in the type. */
@@ -290,11 +288,11 @@ typedef enum ArgKind {
     ARG_number, /* a number known now       */
     ARG_int,
     ARG_bool,
-    ARG_axis,   /* int, counted from the end when negative */
-    ARG_axes,   /* one, or a list           */
+    ARG_axis, /* int, counted from the end when negative */
+    ARG_axes, /* one, or a list           */
     ARG_dtype,
-    ARG_word,   /* one of the row's words   */
-    ARG_list,   /* [a, b]                   */
+    ARG_word, /* one of the row's words   */
+    ARG_list, /* [a, b]                   */
     ARG_any
 } ArgKind;
 
@@ -317,8 +315,8 @@ struct Site {
     Lower *l;
     const Expr *e;
     const Builtin *row;
-    const char *name; /* of the node to make */
-    Span at;          /* of the callee's name */
+    const char *name;            /* of the node to make */
+    Span at;                     /* of the callee's name */
     Val arg[MAX_BUILTIN_PARAMS]; /* VAL_POISON with given NULL: left out */
     Expr *given[MAX_BUILTIN_PARAMS];
 };

@@ -2,14 +2,29 @@
 
 /* ---- the table ---- */
 
-#define T(name) {name, ARG_tensor, true, {0}}
-#define V(name) {name, ARG_value, true, {0}}
-#define AXIS {"axis", ARG_axis, true, {0}}
-#define AXES {"axis", ARG_axes, false, {0}}
-#define KEEP {"keep", ARG_bool, false, {0}}
-#define REDUCTION                                                          \
-    {                                                                      \
-        "reduction", ARG_word, false, { "mean", "sum", "none" }            \
+#define T(name)                                                                \
+    {                                                                          \
+        name, ARG_tensor, true, { 0 }                                          \
+    }
+#define V(name)                                                                \
+    {                                                                          \
+        name, ARG_value, true, { 0 }                                           \
+    }
+#define AXIS                                                                   \
+    {                                                                          \
+        "axis", ARG_axis, true, { 0 }                                          \
+    }
+#define AXES                                                                   \
+    {                                                                          \
+        "axis", ARG_axes, false, { 0 }                                         \
+    }
+#define KEEP                                                                   \
+    {                                                                          \
+        "keep", ARG_bool, false, { 0 }                                         \
+    }
+#define REDUCTION                                                              \
+    {                                                                          \
+        "reduction", ARG_word, false, { "mean", "sum", "none" }                \
     }
 
 static const Builtin builtins[] = {
@@ -82,8 +97,9 @@ place_arguments(Site *s, const Call *c)
         if (k < 0) {
             good = unknown(s, &a->name);
         } else if (k >= n) {
-            low_error(s->l, a->value->at, "`%s` takes %s%d argument%s, found "
-                                          "%d",
+            low_error(s->l, a->value->at,
+                      "`%s` takes %s%d argument%s, found "
+                      "%d",
                       s->row->name, n > 1 ? "at most " : "", n,
                       n == 1 ? "" : "s", c->args.n);
             return false;
@@ -97,8 +113,8 @@ place_arguments(Site *s, const Call *c)
     }
     for (int k = 0; good && k < n; k++)
         if (s->row->params[k].required && !s->given[k]) {
-            low_error(s->l, s->at, "`%s` needs the argument `%s`",
-                      s->row->name, s->row->params[k].name);
+            low_error(s->l, s->at, "`%s` needs the argument `%s`", s->row->name,
+                      s->row->params[k].name);
             return false;
         }
     return good;
@@ -238,7 +254,10 @@ low_call_builtin(Lower *l, Expr *e, const Builtin *b, const char *name)
         low_error(l, e->at, "`%s` makes a tensor; a constant cannot", b->name);
         return low_poison();
     }
-    return b->make(&s);
+    l->what = b->name;
+    v = b->make(&s);
+    l->what = NULL;
+    return v;
 }
 
 /* ---- what the makers ask ---- */
@@ -326,8 +345,8 @@ site_ints(Site *s, int i, int64_t *out, int max, const char *what)
     }
     for (int k = 0; k < v->n; k++) {
         if (v->list[k].kind != VAL_INT) {
-            low_error(s->l, v->list[k].at.line ? v->list[k].at
-                                               : site_span(s, i),
+            low_error(s->l,
+                      v->list[k].at.line ? v->list[k].at : site_span(s, i),
                       "expected a list of integers, found %s",
                       low_describe(s->l, &v->list[k]));
             return -1;

@@ -21,8 +21,8 @@ meet(Site *s, int i, int other)
 {
     if (low_is_value(&s->arg[i]))
         return site_value(s, i);
-    Dtype d = low_is_value(&s->arg[other]) ? site_type(s, other)->dtype
-                                           : DT_f32;
+    Dtype d =
+        low_is_value(&s->arg[other]) ? site_type(s, other)->dtype : DT_f32;
     return low_splat(s->l, &s->arg[i], d, site_name(s, "const"),
                      site_span(s, i));
 }
@@ -70,8 +70,7 @@ make_cast(Site *s)
     Value *x = site_value(s, 0);
     Attr a = attr_word("to", s->arg[1].s);
     if (s->arg[1].dtype == DT_COUNT) {
-        low_error(s->l, site_span(s, 1), "there is no cast to %s",
-                  s->arg[1].s);
+        low_error(s->l, site_span(s, 1), "there is no cast to %s", s->arg[1].s);
         return low_poison();
     }
     return emit(s, OP_cast, s->name, &x, 1, &a, 1);
@@ -86,8 +85,9 @@ make_dropout(Site *s)
         return low_poison();
     }
     if (!type_is_float(site_type(s, 0))) {
-        low_error(s->l, site_span(s, 0), "`dropout` needs a floating tensor, "
-                                         "found %s",
+        low_error(s->l, site_span(s, 0),
+                  "`dropout` needs a floating tensor, "
+                  "found %s",
                   low_describe(s->l, &s->arg[0]));
         return low_poison();
     }
@@ -145,8 +145,7 @@ mean_over(Site *s, Value *x, const Attr *a)
     Val sum = emit(s, OP_reduce_sum, site_name(s, "sum"), &x, 1, a, 2);
     Val n = low_float(s->at, count);
     Value *args[] = {sum.value, NULL};
-    args[1] =
-        low_splat(s->l, &n, x->type.dtype, site_name(s, "const"), s->at);
+    args[1] = low_splat(s->l, &n, x->type.dtype, site_name(s, "const"), s->at);
     return emit(s, OP_div, s->name, args, 2, NULL, 0);
 }
 
@@ -183,8 +182,9 @@ make_loss(Site *s)
 {
     Value *args[] = {site_value(s, 0), site_value(s, 1)};
     if (!type_equal(&args[0]->type, &args[1]->type)) {
-        low_error(s->l, s->at, "`%s` needs two tensors of one type and shape, "
-                               "found %s and %s",
+        low_error(s->l, s->at,
+                  "`%s` needs two tensors of one type and shape, "
+                  "found %s and %s",
                   s->row->name, low_describe(s->l, &s->arg[0]),
                   low_describe(s->l, &s->arg[1]));
         return low_poison();

@@ -38,9 +38,10 @@ alignment(Site *s, Attr *attrs, int *n)
     if (site_has(s, AT_align))
         attrs[(*n)++] = attr_word("align", s->arg[AT_align].s);
     else if (causal && !square) {
-        if (low_error(s->l, s->at, "causal attention of %s to %s: the numbers "
-                                   "of queries and keys differ, so it must "
-                                   "say align",
+        if (low_error(s->l, s->at,
+                      "causal attention of %s to %s: the numbers "
+                      "of queries and keys differ, so it must "
+                      "say align",
                       low_describe(s->l, &s->arg[AT_q]),
                       low_describe(s->l, &s->arg[AT_k])))
             low_note(s->l, (Span){0},
@@ -67,8 +68,8 @@ make_attend(Site *s)
     attrs[n_attrs++] = attr_bool("causal", site_flag(s, AT_causal));
     if (!alignment(s, attrs, &n_attrs))
         return low_poison();
-    attrs[n_attrs++] = attr_float("scale",
-                                  site_number(s, AT_scale, 1 / sqrt(depth)));
+    attrs[n_attrs++] =
+        attr_float("scale", site_number(s, AT_scale, 1 / sqrt(depth)));
     attrs[n_attrs++] = attr_bool("mask", site_has(s, AT_mask));
     attrs[n_attrs++] = attr_bool("bias", site_has(s, AT_bias));
     return low_emit(s->l, s->at, OP_attention, s->name, args, n, attrs,
@@ -84,8 +85,7 @@ make_rope(Site *s)
     bool half = strcmp(s->row->name, "rope_half") == 0;
     Attr a[] = {attr_word("style", half ? "half" : "interleaved"),
                 attr_float("base", site_number(s, 1, 10000))};
-    return low_emit(s->l, s->at, OP_rope, s->name, args, args[1] ? 2 : 1, a,
-                    2);
+    return low_emit(s->l, s->at, OP_rope, s->name, args, args[1] ? 2 : 1, a, 2);
 }
 
 /* Which axes do not fit, in the words of a loss. */
@@ -98,8 +98,9 @@ targets_fit(Site *s)
         fit = x->dim[i] == t->dim[i];
     if (fit)
         return true;
-    low_error(s->l, s->at, "cross_entropy needs logits [.., V] and targets "
-                           "[..], found %s and %s",
+    low_error(s->l, s->at,
+              "cross_entropy needs logits [.., V] and targets "
+              "[..], found %s and %s",
               low_describe(s->l, &s->arg[0]), low_describe(s->l, &s->arg[1]));
     return false;
 }

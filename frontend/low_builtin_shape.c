@@ -48,23 +48,26 @@ solve_unknown(Site *s, const Type *t, int64_t *dims, int rank)
     bool fits = true;
     for (int i = 0; i < rank; i++) {
         if (dims[i] == -1 && unknown >= 0) {
-            low_error(s->l, site_span(s, 1), "reshape with two unknown axes: "
-                                             "only one can be -1");
+            low_error(s->l, site_span(s, 1),
+                      "reshape with two unknown axes: "
+                      "only one can be -1");
             return false;
         }
         if (dims[i] == -1)
             unknown = i;
         else if (dims[i] < 1) {
-            low_error(s->l, site_span(s, 1), "a size must be 1 or more, found "
-                                             "%lld",
+            low_error(s->l, site_span(s, 1),
+                      "a size must be 1 or more, found "
+                      "%lld",
                       (long long)dims[i]);
             return false;
         } else
             fits = fits && low_mul(known, dims[i], &known);
     }
     if (!fits) {
-        low_error(s->l, site_span(s, 1), "the sizes multiply to more than "
-                                         "2^63");
+        low_error(s->l, site_span(s, 1),
+                  "the sizes multiply to more than "
+                  "2^63");
         return false;
     }
     if (unknown >= 0 && all % known == 0)
@@ -72,10 +75,11 @@ solve_unknown(Site *s, const Type *t, int64_t *dims, int rank)
     if (unknown >= 0 ? all % known == 0 : all == known)
         return true;
     const char *to = unknown >= 0 ? " elements beside -1" : " elements";
-    low_error(s->l, s->at, "reshape keeps the elements: %s has %lld, the new "
-                           "shape %lld%s",
-              low_describe(s->l, &s->arg[0]), (long long)all,
-              (long long)known, to);
+    low_error(s->l, s->at,
+              "reshape keeps the elements: %s has %lld, the new "
+              "shape %lld%s",
+              low_describe(s->l, &s->arg[0]), (long long)all, (long long)known,
+              to);
     return false;
 }
 
@@ -121,8 +125,9 @@ make_transpose(Site *s)
             seen[perm[i]] = true;
     }
     if (n >= 0 && !good)
-        low_error(s->l, site_span(s, 1), "the axes must be 0 to %d in some "
-                                         "order, for %s",
+        low_error(s->l, site_span(s, 1),
+                  "the axes must be 0 to %d in some "
+                  "order, for %s",
                   rank - 1, low_describe(s->l, &s->arg[0]));
     if (!good)
         return low_poison();
@@ -138,8 +143,9 @@ equal_parts(Site *s, int64_t size, int64_t *sizes)
 {
     int64_t n = s->arg[1].i;
     if (n < 1 || n > MAX_RESULTS || size % n != 0) {
-        low_error(s->l, site_span(s, 1), "an axis of size %lld does not split "
-                                         "into %lld equal parts",
+        low_error(s->l, site_span(s, 1),
+                  "an axis of size %lld does not split "
+                  "into %lld equal parts",
                   (long long)size, (long long)n);
         return -1;
     }
@@ -154,8 +160,9 @@ part_sizes(Site *s, int64_t size, int64_t *sizes)
     if (s->arg[1].kind == VAL_INT)
         return equal_parts(s, size, sizes);
     if (s->arg[1].kind != VAL_LIST) {
-        low_error(s->l, site_span(s, 1), "expected a number of parts or a list "
-                                         "of sizes, found %s",
+        low_error(s->l, site_span(s, 1),
+                  "expected a number of parts or a list "
+                  "of sizes, found %s",
                   low_describe(s->l, &s->arg[1]));
         return -1;
     }
@@ -168,8 +175,9 @@ part_sizes(Site *s, int64_t size, int64_t *sizes)
             break;
     }
     if (n >= 0 && sum != size) {
-        low_error(s->l, site_span(s, 1), "the parts do not add up to the axis "
-                                         "of size %lld",
+        low_error(s->l, site_span(s, 1),
+                  "the parts do not add up to the axis "
+                  "of size %lld",
                   (long long)size);
         return -1;
     }
@@ -204,12 +212,11 @@ list_values(Site *s, Value **out)
 {
     const Val *v = &s->arg[0];
     if (v->n == 0)
-        low_error(s->l, site_span(s, 0), "`%s` of an empty list",
-                  s->row->name);
+        low_error(s->l, site_span(s, 0), "`%s` of an empty list", s->row->name);
     for (int i = 0; i < v->n; i++) {
         if (!low_is_value(&v->list[i])) {
-            low_error(s->l, v->list[i].at.line ? v->list[i].at
-                                               : site_span(s, 0),
+            low_error(s->l,
+                      v->list[i].at.line ? v->list[i].at : site_span(s, 0),
                       "expected a list of tensors, found %s",
                       low_describe(s->l, &v->list[i]));
             return false;
@@ -225,8 +232,7 @@ make_concat(Site *s)
     int64_t axis;
     int n = s->arg[0].n;
     Value **parts = ARENA_ARRAY(s->l->arena, Value *, n + 1);
-    if (!list_values(s, parts) ||
-        !site_axis(s, 1, parts[0]->type.rank, &axis))
+    if (!list_values(s, parts) || !site_axis(s, 1, parts[0]->type.rank, &axis))
         return low_poison();
     Attr a = attr_int("axis", axis);
     return emit(s, OP_concat, s->name, parts, n, &a, 1);
@@ -257,9 +263,8 @@ make_stack(Site *s)
         }
         for (int k = 0; k <= rank; k++)
             dims[k] = k == axis ? 1 : t->dim[k < axis ? k : k - 1];
-        parts[i] = reshape_to(s, site_name(s, "part"), parts[i], dims,
-                              rank + 1)
-                       .value;
+        parts[i] =
+            reshape_to(s, site_name(s, "part"), parts[i], dims, rank + 1).value;
     }
     Attr a = attr_int("axis", axis);
     return emit(s, OP_concat, s->name, parts, n, &a, 1);
@@ -285,8 +290,9 @@ make_pad(Site *s)
         }
     }
     if (!good) {
-        low_error(s->l, site_span(s, 1), "pad needs [before, after] for each "
-                                         "of the %d axes, 0 or more",
+        low_error(s->l, site_span(s, 1),
+                  "pad needs [before, after] for each "
+                  "of the %d axes, 0 or more",
                   x->type.rank);
         return low_poison();
     }

@@ -47,9 +47,8 @@ match_arguments(Lower *l, const Call *c, const Params *params, Expr **given)
     }
     for (int k = 0; good && k < params->n; k++)
         if (!given[k] && !params->at[k].init) {
-            if (low_error(l, c->callee.name.at,
-                          "`%s` needs the argument `%s`", c->callee.name.text,
-                          params->at[k].name.text))
+            if (low_error(l, c->callee.name.at, "`%s` needs the argument `%s`",
+                          c->callee.name.text, params->at[k].name.text))
                 low_note(l, params->at[k].at, "`%s` is declared here",
                          params->at[k].name.text);
             return false;
@@ -140,12 +139,12 @@ calls_itself(Lower *l, const Decl *d, const Call *c)
 {
     const char *chain = d->name.text;
     for (Frame *f = l->frame; f; f = f->caller) {
-        chain = arena_printf(l->arena, "%s calls %s", f->decl->name.text,
-                             chain);
+        chain =
+            arena_printf(l->arena, "%s calls %s", f->decl->name.text, chain);
         if (f->decl != d)
             continue;
-        if (low_error(l, c->callee.name.at,
-                      "the layer `%s` calls itself: %s", d->name.text, chain))
+        if (low_error(l, c->callee.name.at, "the layer `%s` calls itself: %s",
+                      d->name.text, chain))
             low_note(l, d->name.at, "it is declared here");
         return true;
     }
@@ -170,8 +169,9 @@ layer_result(Lower *l, const Frame *f)
 {
     if (f->returned || f->poisoned)
         return f->result;
-    if (low_error(l, f->decl->u.layer.end, "the layer `%s` ends without a "
-                                           "return",
+    if (low_error(l, f->decl->u.layer.end,
+                  "the layer `%s` ends without a "
+                  "return",
                   f->decl->name.text))
         low_note(l, f->call, "in this call");
     return low_poison();
@@ -183,8 +183,12 @@ static Val
 run_layer(Lower *l, const Decl *d, Unit *u, const Call *c, Expr **given,
           Val *args, const char *scope)
 {
-    Frame frame = {.caller = l->frame, .decl = d, .unit = u, .scope = scope,
-                   .own_scope = scope, .call = c->callee.name.at};
+    Frame frame = {.caller = l->frame,
+                   .decl = d,
+                   .unit = u,
+                   .scope = scope,
+                   .own_scope = scope,
+                   .call = c->callee.name.at};
     Env *env = l->env;
     Unit *unit = l->unit;
     frame.env = low_env(l, NULL);
@@ -223,9 +227,10 @@ call_layer(Lower *l, Expr *e, const Decl *d, Unit *u)
     use->has_tensors = use->has_tensors || l->n_declared > before;
     if (l->n_declared == before || !l->running)
         return v;
-    low_error(l, c->callee.name.at, "`%s` has parameters, and `%s`, which "
-                                    "calls it, is a function: only layers own "
-                                    "parameters",
+    low_error(l, c->callee.name.at,
+              "`%s` has parameters, and `%s`, which "
+              "calls it, is a function: only layers own "
+              "parameters",
               d->name.text, l->running->function->name.text);
     return low_poison();
 }
@@ -249,15 +254,17 @@ unknown_callee(Lower *l, const Call *c, const Unit *u)
     int n = low_builtin_names(ops, 128);
     for (int i = 0; i < n; i++)
         vec_push(l->arena, &legal, ops[i]);
-    if (!low_error(l, name->at, "there is no layer, function or operation "
-                                "`%s`",
+    if (!low_error(l, name->at,
+                   "there is no layer, function or operation "
+                   "`%s`",
                    name->text))
         return low_poison();
     if (strcmp(name->text, "gelu") == 0)
         low_note(l, (Span){0}, "say which one: gelu_tanh or gelu_erf");
     else if (strcmp(name->text, "rope") == 0)
-        low_note(l, (Span){0}, "say which one: rope_half or "
-                               "rope_interleaved");
+        low_note(l, (Span){0},
+                 "say which one: rope_half or "
+                 "rope_interleaved");
     else
         low_legal(l, name->text, legal.at, legal.n, "there are");
     return low_poison();

@@ -98,8 +98,8 @@ pow_exact(int64_t a, int64_t n, int64_t *out)
 static Val
 too_large(Lower *l, const Expr *e, const Val *a, const Val *b)
 {
-    low_error(l, e->at, "%lld %s %lld does not fit in 64 bits",
-              (long long)a->i, binary_text[e->u.binary.op], (long long)b->i);
+    low_error(l, e->at, "%lld %s %lld does not fit in 64 bits", (long long)a->i,
+              binary_text[e->u.binary.op], (long long)b->i);
     return low_poison();
 }
 
@@ -144,8 +144,16 @@ int_binary(Lower *l, const Expr *e, const Val *a, const Val *b)
         break;
     case BIN_DIV:
         return divide_ints(l, e, a, b);
-    case BIN_OR: case BIN_AND: case BIN_EQ: case BIN_NE: case BIN_LT:
-    case BIN_LE: case BIN_GT: case BIN_GE: case BIN_MATMUL: case BIN_COUNT:
+    case BIN_OR:
+    case BIN_AND:
+    case BIN_EQ:
+    case BIN_NE:
+    case BIN_LT:
+    case BIN_LE:
+    case BIN_GT:
+    case BIN_GE:
+    case BIN_MATMUL:
+    case BIN_COUNT:
         bug("no arithmetic: %s", binary_text[e->u.binary.op]);
     }
     return fits ? low_int(e->at, r) : too_large(l, e, a, b);
@@ -180,8 +188,16 @@ float_binary(Lower *l, const Expr *e, double a, double b)
             return low_poison();
         }
         return finite(l, e, a / b);
-    case BIN_OR: case BIN_AND: case BIN_EQ: case BIN_NE: case BIN_LT:
-    case BIN_LE: case BIN_GT: case BIN_GE: case BIN_MATMUL: case BIN_COUNT:
+    case BIN_OR:
+    case BIN_AND:
+    case BIN_EQ:
+    case BIN_NE:
+    case BIN_LT:
+    case BIN_LE:
+    case BIN_GT:
+    case BIN_GE:
+    case BIN_MATMUL:
+    case BIN_COUNT:
         break;
     }
     bug("no arithmetic: %s", binary_text[e->u.binary.op]);
@@ -316,9 +332,11 @@ low_const_call(Lower *l, const Expr *e, const char *name, const Val *a, int n,
     static const struct {
         const char *name;
         double (*f)(double);
-    } table[] = {{"sqrt", sqrt}, {"rsqrt", inverse_root}, {"exp", exp},
-                 {"log", log},   {"sin", sin},            {"cos", cos},
-                 {"tanh", tanh}, {"erf", erf},            {"log1p", log1p}};
+    } table[] = {{"sqrt", sqrt},  {"rsqrt", inverse_root},
+                 {"exp", exp},    {"log", log},
+                 {"sin", sin},    {"cos", cos},
+                 {"tanh", tanh},  {"erf", erf},
+                 {"log1p", log1p}};
     for (int i = 0; i < n; i++)
         if (!is_number(&a[i]))
             return false;

@@ -9,7 +9,10 @@ typedef struct SourceKind {
     int n;
 } SourceKind;
 
-#define ORDER {"order", ARG_word, false, {"sequential", "shuffled"}}
+#define ORDER                                                                  \
+    {                                                                          \
+        "order", ARG_word, false, { "sequential", "shuffled" }                 \
+    }
 
 static const SourceKind source_kinds[] = {
     {"next_token",
@@ -66,8 +69,9 @@ columns_fit(Lower *l, const Expr *e, const Val *v, int inputs)
     for (int i = 0; good && i < v->n; i++)
         good = v->list[i].kind == VAL_INT;
     if (!good)
-        low_error(l, e->at, "columns says where each of the %d inputs begins: "
-                            "a list of %d integers",
+        low_error(l, e->at,
+                  "columns says where each of the %d inputs begins: "
+                  "a list of %d integers",
                   inputs, inputs);
     return good;
 }
@@ -86,8 +90,7 @@ fill_options(Lower *l, const SourceKind *kind, const Call *c, DataSource *d)
         if (row->kind == ARG_list &&
             !columns_fit(l, s.given[i], &s.value[i], d->names.n))
             return false;
-        vec_push(l->arena, &d->options,
-                 option(l, row->name, row, &s.value[i]));
+        vec_push(l->arena, &d->options, option(l, row->name, row, &s.value[i]));
     }
     return true;
 }
@@ -119,8 +122,9 @@ token_inputs(Lower *l, Span at, const DataSource *d)
     if (a && b && type_equal(&a->type, &b->type) && a->type.rank == 2 &&
         dtype_info[a->type.dtype].kind == KIND_INT)
         return true;
-    low_error(l, at, "next_token fills two integer inputs [B, T] of one "
-                     "shape: the tokens, and the same one token later");
+    low_error(l, at,
+              "next_token fills two integer inputs [B, T] of one "
+              "shape: the tokens, and the same one token later");
     return false;
 }
 
@@ -129,8 +133,9 @@ source(Lower *l, const Line *line, const Item *item, DataSource *d)
 {
     const Expr *e = item->value;
     if (item->kind != ITEM_EXPR || e->kind != EX_CALL) {
-        low_error(l, item->at, "expected a source: next_token(...), npy(...) "
-                               "or table(...)");
+        low_error(l, item->at,
+                  "expected a source: next_token(...), npy(...) "
+                  "or table(...)");
         return false;
     }
     const Call *c = &e->u.call;
@@ -175,8 +180,9 @@ train_data(Lower *l, const Line *line, Train *t)
 {
     DataSource d = {0};
     if (line->targets.n == 0) {
-        low_error(l, line->keyword.at, "`data` says which inputs it fills: "
-                                       "data x, y = ...");
+        low_error(l, line->keyword.at,
+                  "`data` says which inputs it fills: "
+                  "data x, y = ...");
         return;
     }
     if (line->items.n != 1) {
@@ -199,8 +205,9 @@ counts(Lower *l, const Line *line, Train *t)
                 x->at[3].kind == ITEM_WORD &&
                 strcmp(x->at[3].word, "batches") == 0;
     if (!form) {
-        low_error(l, line->keyword.at, "expected validate SOURCE every N "
-                                       "batches M");
+        low_error(l, line->keyword.at,
+                  "expected validate SOURCE every N "
+                  "batches M");
         return false;
     }
     return train_int(l, line, &x->at[2], 1, &t->validate_every) &&
@@ -220,8 +227,9 @@ train_validate(Lower *l, const Line *line, Train *t)
             vec_push(l->arena, &d.names, t->data.at[i].names.at[k]);
     }
     if (d.names.n == 0)
-        low_error(l, line->keyword.at, "`validate` without names needs a "
-                                       "`data` line of the same kind");
+        low_error(l, line->keyword.at,
+                  "`validate` without names needs a "
+                  "`data` line of the same kind");
     else if (finish(l, &line->items.at[0], &d))
         vec_push(l->arena, &t->validate, d);
 }
@@ -248,8 +256,9 @@ train_check_data(Lower *l, const Train *t, const Decl *block)
         int n = fills(t, x->name);
         if (n == 1)
             continue;
-        if (low_error(l, x->loc, n ? "two `data` lines fill the input `%s`"
-                                   : "no `data` line fills the input `%s`",
+        if (low_error(l, x->loc,
+                      n ? "two `data` lines fill the input `%s`"
+                        : "no `data` line fills the input `%s`",
                       x->name))
             low_note(l, low_block_at(block), "the train block is here");
     }

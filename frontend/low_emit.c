@@ -248,8 +248,9 @@ low_check_size(Lower *l, Span at, const Type *t, const Shape *s)
     int64_t n = dtype_info[t->dtype].bits;
     for (int i = 0; i < t->rank; i++) {
         if (t->dim[i] <= 0) {
-            low_error(l, at, "axis %d of %s has size %lld, it must be 1 or "
-                             "more",
+            low_error(l, at,
+                      "axis %d of %s has size %lld, it must be 1 or "
+                      "more",
                       i, low_shape_text(l, t, s), (long long)t->dim[i]);
             return false;
         }
@@ -263,14 +264,14 @@ low_check_size(Lower *l, Span at, const Type *t, const Shape *s)
 }
 
 static Tensor *
-same_tensor(Lower *l, TensorKind kind, const char *name, const Type *t,
-            Span at)
+same_tensor(Lower *l, TensorKind kind, const char *name, const Type *t, Span at)
 {
     Tensor *old = module_tensor(l->module, name);
     if (old && old->kind == kind && type_equal(&old->type, t))
         return old;
-    if (low_error(l, at, "`%s` differs between training and evaluation", name)
-        && old)
+    if (low_error(l, at, "`%s` differs between training and evaluation",
+                  name) &&
+        old)
         low_note(l, old->loc, "in training it is this");
     return NULL;
 }

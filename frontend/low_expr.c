@@ -6,8 +6,8 @@ static Val
 type_word(const Expr *e)
 {
     const char *word = e->u.path.name.text;
-    return (Val){.kind = VAL_TYPE, .at = e->at, .s = word,
-                 .dtype = dtype_named(word)};
+    return (Val){
+        .kind = VAL_TYPE, .at = e->at, .s = word, .dtype = dtype_named(word)};
 }
 
 static Val
@@ -30,8 +30,9 @@ low_index(Lower *l, Expr *e, int64_t *out)
     if (v.kind == VAL_POISON)
         return false;
     if (v.kind != VAL_INT) {
-        low_error(l, e->at, "expected an integer known when compiling, found "
-                            "%s",
+        low_error(l, e->at,
+                  "expected an integer known when compiling, found "
+                  "%s",
                   low_describe(l, &v));
         return false;
     }
@@ -42,10 +43,10 @@ low_index(Lower *l, Expr *e, int64_t *out)
 /* ---- operators ---- */
 
 static const Op binary_op[BIN_COUNT] = {
-    [BIN_OR] = OP_or,   [BIN_AND] = OP_and, [BIN_EQ] = OP_eq,
-    [BIN_NE] = OP_ne,   [BIN_LT] = OP_lt,   [BIN_LE] = OP_le,
-    [BIN_GT] = OP_gt,   [BIN_GE] = OP_ge,   [BIN_ADD] = OP_add,
-    [BIN_SUB] = OP_sub, [BIN_MUL] = OP_mul, [BIN_DIV] = OP_div,
+    [BIN_OR] = OP_or,         [BIN_AND] = OP_and, [BIN_EQ] = OP_eq,
+    [BIN_NE] = OP_ne,         [BIN_LT] = OP_lt,   [BIN_LE] = OP_le,
+    [BIN_GT] = OP_gt,         [BIN_GE] = OP_ge,   [BIN_ADD] = OP_add,
+    [BIN_SUB] = OP_sub,       [BIN_MUL] = OP_mul, [BIN_DIV] = OP_div,
     [BIN_MATMUL] = OP_matmul, [BIN_POW] = OP_pow};
 
 /* A number takes the type of the value that it meets. */
@@ -57,36 +58,33 @@ operand(Lower *l, const Expr *e, const Val *v, const Val *other, bool left,
         return low_value(l, v);
     Span at = left ? e->u.binary.left->at : e->u.binary.right->at;
     if (!low_is_const(v)) {
-        low_error(l, at,
-                  "%s needs tensors or numbers, found %s",
+        low_error(l, at, "%s needs tensors or numbers, found %s",
                   binary_text[e->u.binary.op], low_describe(l, v));
         return NULL;
     }
-    return low_splat(l, v, low_type(other)->dtype,
-                     low_join(l, name, "const"), at);
+    return low_splat(l, v, low_type(other)->dtype, low_join(l, name, "const"),
+                     at);
 }
 
 static bool
-dtypes_meet(Lower *l, Span at, const char *what, const Value *a,
-            const Value *b)
+dtypes_meet(Lower *l, Span at, const char *what, const Value *a, const Value *b)
 {
     Dtype x = a->type.dtype, y = b->type.dtype;
     if (x == y)
         return true;
     const Shape *s = a->note, *t = b->note;
-    if (low_error(l, at, "%s: %s meets %s, and nothing is converted silently: "
-                         "found %s and %s",
+    if (low_error(l, at,
+                  "%s: %s meets %s, and nothing is converted silently: "
+                  "found %s and %s",
                   what, dtype_info[x].name, dtype_info[y].name,
-                  low_type_text(l, &a->type, s),
-                  low_type_text(l, &b->type, t)))
+                  low_type_text(l, &a->type, s), low_type_text(l, &b->type, t)))
         low_note(l, (Span){0}, "write cast(x, %s) or cast(x, %s)",
                  dtype_info[x].name, dtype_info[y].name);
     return false;
 }
 
 Val
-low_binary(Lower *l, const Expr *e, BinaryOp op, Val a, Val b,
-           const char *name)
+low_binary(Lower *l, const Expr *e, BinaryOp op, Val a, Val b, const char *name)
 {
     if (a.kind == VAL_POISON || b.kind == VAL_POISON)
         return low_poison();
@@ -103,7 +101,10 @@ low_binary(Lower *l, const Expr *e, BinaryOp op, Val a, Val b,
     if (!x || !y || !dtypes_meet(l, at, binary_text[op], x, y))
         return low_poison();
     Value *args[] = {x, y};
-    return low_emit(l, at, binary_op[op], name, args, 2, NULL, 0);
+    l->what = binary_text[op];
+    Val v = low_emit(l, at, binary_op[op], name, args, 2, NULL, 0);
+    l->what = NULL;
+    return v;
 }
 
 static const char *

@@ -45,8 +45,9 @@ plan_line(Lower *l, const Line *line)
         if (strcmp(legal[i], line->keyword.text) != 0)
             continue;
         if (plan_lines[i].needs)
-            low_error(l, line->keyword.at, "`%s` needs %s, which this edlc "
-                                           "does not have yet",
+            low_error(l, line->keyword.at,
+                      "`%s` needs %s, which this edlc "
+                      "does not have yet",
                       legal[i], plan_lines[i].needs);
         else
             memory(l, line);
@@ -54,8 +55,7 @@ plan_line(Lower *l, const Line *line)
     }
     if (low_error(l, line->keyword.at, "a plan block has no line `%s`",
                   line->keyword.text))
-        low_legal(l, line->keyword.text, legal, N_PLAN_LINES,
-                  "its lines are");
+        low_legal(l, line->keyword.text, legal, N_PLAN_LINES, "its lines are");
 }
 
 void

@@ -16,8 +16,7 @@ note_calls(Lower *l, Span at)
     if (!l->main || !l->main->syntax || at.file == l->main->syntax->file)
         return;
     for (Frame *f = l->frame; f && f->caller; f = f->caller) {
-        diag_note(l->diag, f->call, "in this call of `%s`",
-                  f->decl->name.text);
+        diag_note(l->diag, f->call, "in this call of `%s`", f->decl->name.text);
         if (f->call.file == l->main->syntax->file)
             return;
     }
@@ -26,8 +25,8 @@ note_calls(Lower *l, Span at)
 static bool
 say_once(Lower *l, Span at)
 {
-    const char *key = arena_printf(l->arena, "%d:%d:%d", at.file, at.line,
-                                   at.col);
+    const char *key =
+        arena_printf(l->arena, "%d:%d:%d", at.file, at.line, at.col);
     if (at.line && map_get(&l->said, key))
         return false;
     map_put(l->arena, &l->said, key, l);
@@ -123,8 +122,8 @@ low_type_text(Lower *l, const Type *t, const Shape *s)
 static const char *
 describe_value(Lower *l, const Val *v)
 {
-    const Shape *s = v->value ? v->value->note
-                              : map_get(&l->shapes, v->tensor->name);
+    const Shape *s =
+        v->value ? v->value->note : map_get(&l->shapes, v->tensor->name);
     const char *type = low_type_text(l, low_type(v), s);
     return arena_printf(l->arena, "a tensor %s", type);
 }
@@ -254,7 +253,7 @@ low_shape_error(Lower *l, Span at, Op op, Value *const *args, int n_args,
                 const ShapeError *err)
 {
     int shown = n_args > 4 ? 4 : n_args;
-    const char *what = op == OP_matmul ? "@" : op_info[op].name;
+    const char *what = l->what ? l->what : op_info[op].name;
     low_error(l, at, "%s: %s: found %s", what, err->text,
               operands_text(l, op, args, shown));
     if (err->arg >= 0 && err->arg < n_args)

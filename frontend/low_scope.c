@@ -125,8 +125,11 @@ note_near(Lower *l, const char *name)
             vec_push(l->arena, &all, e->order.at[i]);
     for (int i = 0; i < l->unit->names.n; i++)
         vec_push(l->arena, &all, l->unit->names.at[i]);
+    enum { MANY = 40 };
     const char *near = diag_nearest(name, all.at, all.n);
-    if (near)
+    if (all.n <= MANY)
+        low_legal(l, name, all.at, all.n, "the names here are");
+    else if (near)
         low_note(l, (Span){0}, "did you mean `%s`?", near);
 }
 
@@ -135,9 +138,10 @@ not_defined(Lower *l, const Name *name)
 {
     const Name *later =
         l->frame ? bound_in(&l->frame->decl->u.layer.body, name->text) : NULL;
-    bool before = later && (later->at.line > name->at.line ||
-                            (later->at.line == name->at.line &&
-                             later->at.col > name->at.col));
+    bool before =
+        later &&
+        (later->at.line > name->at.line ||
+         (later->at.line == name->at.line && later->at.col > name->at.col));
     if (before && low_error(l, name->at, "`%s` is used before its definition",
                             name->text))
         low_note(l, later->at, "which is here");
@@ -251,10 +255,10 @@ low_open_scope(Lower *l, const char *path, const Call *call, Span at)
 /* ---- names of what has none ---- */
 
 static const char *const binary_word[BIN_COUNT] = {
-    [BIN_OR] = "or",   [BIN_AND] = "and", [BIN_EQ] = "eq",
-    [BIN_NE] = "ne",   [BIN_LT] = "lt",   [BIN_LE] = "le",
-    [BIN_GT] = "gt",   [BIN_GE] = "ge",   [BIN_ADD] = "add",
-    [BIN_SUB] = "sub", [BIN_MUL] = "mul", [BIN_DIV] = "div",
+    [BIN_OR] = "or",         [BIN_AND] = "and", [BIN_EQ] = "eq",
+    [BIN_NE] = "ne",         [BIN_LT] = "lt",   [BIN_LE] = "le",
+    [BIN_GT] = "gt",         [BIN_GE] = "ge",   [BIN_ADD] = "add",
+    [BIN_SUB] = "sub",       [BIN_MUL] = "mul", [BIN_DIV] = "div",
     [BIN_MATMUL] = "matmul", [BIN_POW] = "pow"};
 
 static const char *
@@ -293,12 +297,12 @@ low_child(Lower *l, const char *parent, Expr *const *siblings, int n, int i)
         return parent;
     bool twice = false;
     for (int k = 0; k < n; k++) {
-        const char *other = k != i && siblings[k] ? expr_word(siblings[k])
-                                                  : NULL;
+        const char *other =
+            k != i && siblings[k] ? expr_word(siblings[k]) : NULL;
         twice = twice || (other && strcmp(other, word) == 0);
     }
     if (twice)
-        return intern(l->interner, arena_printf(l->arena, "%s.%s.%d", parent,
-                                                word, i));
+        return intern(l->interner,
+                      arena_printf(l->arena, "%s.%s.%d", parent, word, i));
     return low_join(l, parent, word);
 }

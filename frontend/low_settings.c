@@ -28,13 +28,13 @@ static bool
 take_word(Settings *s, int i, const Setting *row)
 {
     const Expr *e = s->given[i];
-    bool word = (e->kind == EX_NAME || e->kind == EX_TYPE) &&
-                !e->u.path.module.text;
+    bool word =
+        (e->kind == EX_NAME || e->kind == EX_TYPE) && !e->u.path.module.text;
     int n = 0;
     for (; n < 5 && row->words[n]; n++)
         if (word && strcmp(row->words[n], e->u.path.name.text) == 0) {
-            s->value[i] = (Val){.kind = VAL_STRING, .at = e->at,
-                                .s = row->words[n]};
+            s->value[i] =
+                (Val){.kind = VAL_STRING, .at = e->at, .s = row->words[n]};
             return true;
         }
     if (low_error(s->l, e->at, "`%s` of `%s` is one of a few words", row->name,
@@ -72,9 +72,10 @@ has_kind(const Val *v, ArgKind kind)
 static bool
 take_value(Settings *s, int i, const Setting *row)
 {
-    static const char *const want[] = {
-        [ARG_number] = "a number", [ARG_int] = "an integer",
-        [ARG_bool] = "true or false", [ARG_list] = "a list"};
+    static const char *const want[] = {[ARG_number] = "a number",
+                                       [ARG_int] = "an integer",
+                                       [ARG_bool] = "true or false",
+                                       [ARG_list] = "a list"};
     if (row->kind == ARG_any)
         return true;
     if (row->kind == ARG_word)
@@ -233,8 +234,9 @@ learning_rate(Lower *l, Expr *e, LrSchedule *out)
     out->warmup = settings_int(&s, LR_warmup, 0);
     out->steps = settings_int(&s, LR_steps, 0);
     if (s.given[LR_floor] && strcmp(out->kind, "constant") == 0) {
-        low_error(l, s.given[LR_floor]->at, "a constant learning rate has no "
-                                            "floor");
+        low_error(l, s.given[LR_floor]->at,
+                  "a constant learning rate has no "
+                  "floor");
         return false;
     }
     if (!s.given[LR_steps] && strcmp(out->kind, "constant") != 0) {
@@ -250,8 +252,8 @@ in_range(Lower *l, const Settings *s, int i, double v, double lo, double hi)
 {
     if (!s->given[i] || (v >= lo && v < hi))
         return true;
-    low_error(l, s->given[i]->at, hi > 1 ? "must be 0 or more"
-                                         : "must be from 0 to below 1");
+    low_error(l, s->given[i]->at,
+              hi > 1 ? "must be 0 or more" : "must be from 0 to below 1");
     return false;
 }
 

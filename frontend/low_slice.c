@@ -42,16 +42,18 @@ static bool
 runtime_range(Lower *l, const Slice *s, int axis, Cut *c)
 {
     if (!s->stop || s->step) {
-        low_error(l, s->at, "a slice at a runtime position is written p : "
-                            "p+n, without a step");
+        low_error(l, s->at,
+                  "a slice at a runtime position is written p : "
+                  "p+n, without a step");
         return false;
     }
     int64_t from = 0, to = 0;
     const Expr *a = without_offset(l, s->start, &from);
     const Expr *b = without_offset(l, s->stop, &to);
     if (!same_expr(a, b)) {
-        low_error(l, s->at, "the size of a slice must be known when "
-                            "compiling: write p : p+n");
+        low_error(l, s->at,
+                  "the size of a slice must be known when "
+                  "compiling: write p : p+n");
         return false;
     }
     c->size[axis] = to - from;
@@ -134,8 +136,9 @@ at_index(Lower *l, const Slice *s, Val v, int64_t size, int axis, Cut *c)
         return false;
     }
     if (v.i < -size || v.i >= size) {
-        low_error(l, s->start->at, "position %lld is outside an axis of size "
-                                   "%lld",
+        low_error(l, s->start->at,
+                  "position %lld is outside an axis of size "
+                  "%lld",
                   (long long)v.i, (long long)size);
         return false;
     }
@@ -234,8 +237,7 @@ cut(Lower *l, Span at, const char *name, Value *x, const Cut *c)
 {
     int left = c->n_at + c->drops;
     if (c->slices)
-        x = static_slice(l, at, left ? low_join(l, name, "slice") : name, x,
-                         c);
+        x = static_slice(l, at, left ? low_join(l, name, "slice") : name, x, c);
     for (int i = 0; x && i < MAX_RANK; i++) {
         if (!c->position[i])
             continue;

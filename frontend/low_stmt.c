@@ -69,9 +69,8 @@ several(Lower *l, const Stmt *s)
         return v.list;
     if (v.kind != VAL_POISON)
         low_error(l, e->at, "%d names take %s", names->n,
-                  v.kind == VAL_LIST
-                      ? arena_printf(l->arena, "%d values", v.n)
-                      : "one value");
+                  v.kind == VAL_LIST ? arena_printf(l->arena, "%d values", v.n)
+                                     : "one value");
     return ARENA_ARRAY(l->arena, Val, names->n);
 }
 
@@ -118,8 +117,8 @@ init_arguments(Lower *l, const Call *c, InitArgs *a, int n)
             Span at = arg->name.text ? arg->name.at : arg->value->at;
             if (low_error(l, at, "`%s` has no such argument",
                           c->callee.name.text))
-                low_legal(l, arg->name.text ? arg->name.text : "", a->names,
-                          n, "its arguments are");
+                low_legal(l, arg->name.text ? arg->name.text : "", a->names, n,
+                          "its arguments are");
             return false;
         }
         Val v = low_expr(l, arg->value, NULL);
@@ -164,8 +163,7 @@ static bool
 init_call(Lower *l, const Expr *e, int row, Init *out)
 {
     InitArgs a = inits[row].args;
-    if (e->kind == EX_CALL &&
-        !init_arguments(l, &e->u.call, &a, inits[row].n))
+    if (e->kind == EX_CALL && !init_arguments(l, &e->u.call, &a, inits[row].n))
         return false;
     for (int i = 0; i < inits[row].n; i++)
         if (!a.given[i]) {
@@ -193,16 +191,16 @@ initial(Lower *l, const Stmt *s, Init *out)
     if (!e) {
         if (low_error(l, s->u.variable.name.at, "`%s` has no initial value",
                       s->u.variable.name.text))
-            low_note(l, (Span){0}, "write = zeros, ones, constant(x), "
-                                   "normal(std = x) or uniform(low, high)");
+            low_note(l, (Span){0},
+                     "write = zeros, ones, constant(x), "
+                     "normal(std = x) or uniform(low, high)");
         return false;
     }
     const Path *path = e->kind == EX_NAME   ? &e->u.path
                        : e->kind == EX_CALL ? &e->u.call.callee
                                             : NULL;
     int row = path && !path->module.text ? init_named(path->name.text) : -1;
-    if (row >= 0 && !(e->kind == EX_NAME &&
-                      low_find(l->env, path->name.text)))
+    if (row >= 0 && !(e->kind == EX_NAME && low_find(l->env, path->name.text)))
         return init_call(l, e, row, out);
     Val v = low_expr(l, e, NULL);
     if (v.kind == VAL_BOOL || v.kind == VAL_INT || v.kind == VAL_FLOAT) {
@@ -210,8 +208,9 @@ initial(Lower *l, const Stmt *s, Init *out)
         return true;
     }
     if (v.kind != VAL_POISON)
-        low_error(l, e->at, "an initial value is a number, zeros, ones, "
-                            "constant, normal or uniform; found %s",
+        low_error(l, e->at,
+                  "an initial value is a number, zeros, ones, "
+                  "constant, normal or uniform; found %s",
                   low_describe(l, &v));
     return false;
 }
@@ -221,7 +220,7 @@ variable(Lower *l, const Stmt *s)
 {
     const Name *name = &s->u.variable.name;
     bool state = s->kind == ST_STATE;
-    TensorKind kind = state                 ? TENSOR_state
+    TensorKind kind = state                  ? TENSOR_state
                       : s->u.variable.frozen ? TENSOR_frozen
                                              : TENSOR_param;
     Type t;
@@ -327,8 +326,8 @@ output_value(Lower *l, const Name *name, Val v, Span at)
     }
     if (low_is_value(&v)) {
         Value *x = low_value(l, &v);
-        Tensor *t = low_tensor(l, TENSOR_output, path, &x->type, x->note,
-                               name->at);
+        Tensor *t =
+            low_tensor(l, TENSOR_output, path, &x->type, x->note, name->at);
         l->graph->context.loc = name->at;
         if (t)
             graph_write(l->graph, OP_write, t, x);
@@ -360,9 +359,8 @@ turn(Lower *l, const Stmt *s, int64_t i)
     const char *scope = l->frame->scope;
     const char *block = l->graph->context.block;
     if (label->text) {
-        l->frame->scope = low_path(l, arena_printf(l->arena, "%s.%lld",
-                                                   label->text,
-                                                   (long long)i));
+        l->frame->scope = low_path(
+            l, arena_printf(l->arena, "%s.%lld", label->text, (long long)i));
         if (!block) {
             l->graph->context.block = l->frame->scope;
             l->block_start = l->graph->last;
@@ -407,8 +405,9 @@ branch(Lower *l, const Stmt *s)
         return;
     }
     if (v.kind != VAL_POISON &&
-        low_error(l, e->at, "the condition of `if` must be true or false when "
-                            "compiling, found %s",
+        low_error(l, e->at,
+                  "the condition of `if` must be true or false when "
+                  "compiling, found %s",
                   low_describe(l, &v)) &&
         low_is_value(&v))
         low_note(l, (Span){0}, "where(condition, a, b) chooses at runtime");
@@ -480,8 +479,7 @@ low_block(Lower *l, const Stmts *body)
 {
     if (++l->depth > LOW_MAX_DEPTH && !l->stopped) {
         low_error(l, body->n ? body->at[0]->at : (Span){0},
-                  "statements and calls nest more than %d deep",
-                  LOW_MAX_DEPTH);
+                  "statements and calls nest more than %d deep", LOW_MAX_DEPTH);
         l->stopped = true;
     }
     for (int i = 0; i < body->n && !l->frame->returned && !l->stopped; i++)

@@ -39,7 +39,8 @@ no_match(Lower *l, Span at, const char *pattern)
     for (int i = 0; i < l->module->tensors.n; i++)
         if (is_weight(l->module->tensors.at[i]))
             vec_push(l->arena, &names, l->module->tensors.at[i]->name);
-    if (l->failed || !low_error(l, at, "the pattern \"%s\" matches no parameter", pattern))
+    if (l->failed ||
+        !low_error(l, at, "the pattern \"%s\" matches no parameter", pattern))
         return;
     const char *near = diag_nearest(pattern, names.at, names.n);
     if (near)
@@ -66,8 +67,9 @@ mark_group(Groups *g, const Item *item, int i, bool decays)
         if (low_error(g->l, item->at, "`%s` is in two groups", name))
             low_note(g->l, m->group->at, "the other is here");
     } else if (decays && m->no_decay) {
-        if (low_error(g->l, item->at, "`%s` is in a group that sets "
-                                      "weight_decay and in no_decay",
+        if (low_error(g->l, item->at,
+                      "`%s` is in a group that sets "
+                      "weight_decay and in no_decay",
                       name))
             low_note(g->l, m->no_decay->at, "no_decay is here");
     }
@@ -80,8 +82,9 @@ mark_no_decay(Groups *g, const Item *item, int i)
 {
     Mark *m = &g->marks[i];
     if (m->group_decays &&
-        low_error(g->l, item->at, "`%s` is in a group that sets weight_decay "
-                                  "and in no_decay",
+        low_error(g->l, item->at,
+                  "`%s` is in a group that sets weight_decay "
+                  "and in no_decay",
                   g->l->module->tensors.at[i]->name))
         low_note(g->l, m->group->at, "the group is here");
     m->no_decay = item;
@@ -128,8 +131,9 @@ group_line(Groups *g, const Line *line)
                                    {"weight_decay", ARG_number, false, {0}}};
     Settings s = {.l = g->l, .what = "group"};
     if (!line->has_block) {
-        low_error(g->l, line->at, "expected group \"PATTERN\" { lr_scale = "
-                                  "0.1 }");
+        low_error(g->l, line->at,
+                  "expected group \"PATTERN\" { lr_scale = "
+                  "0.1 }");
         return;
     }
     if (settings_take(&s, line->at, &line->settings, rows, 2))
@@ -197,10 +201,10 @@ line_minimize(Lower *l, const Line *line, Train *t)
         t->minimize = x->name;
         return;
     }
-    if (low_error(l, item->at, "what is minimized must be a floating scalar, "
-                               "found %s",
-                  low_type_text(l, &x->type,
-                                map_get(&l->shapes, x->name))))
+    if (low_error(l, item->at,
+                  "what is minimized must be a floating scalar, "
+                  "found %s",
+                  low_type_text(l, &x->type, map_get(&l->shapes, x->name))))
         low_note(l, x->loc, "the output `%s` is here", name);
 }
 
@@ -298,8 +302,7 @@ rule_of(Lower *l, const Line *line)
 }
 
 static bool
-line_fits(Lower *l, const Line *line, const LineRule *rule,
-          const Line **seen)
+line_fits(Lower *l, const Line *line, const LineRule *rule, const Line **seen)
 {
     const Line **first = &seen[rule - line_rules];
     if (rule->once && *first) {
@@ -333,8 +336,9 @@ need_lines(Lower *l, const Decl *block, const Line *const *seen)
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < N_LINES; k++)
             if (strcmp(line_rules[k].keyword, needed[i]) == 0 && !seen[k])
-                low_error(l, low_block_at(block), "the train block has no `%s` "
-                                             "line",
+                low_error(l, low_block_at(block),
+                          "the train block has no `%s` "
+                          "line",
                           needed[i]);
 }
 

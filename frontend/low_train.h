@@ -7,7 +7,8 @@
 /* A setting of a call: lr = 1e-3. */
 typedef struct Setting {
     const char *name;
-    ArgKind kind; /* ARG_number, ARG_int, ARG_bool, ARG_list, ARG_word, ARG_any */
+    ArgKind
+        kind; /* ARG_number, ARG_int, ARG_bool, ARG_list, ARG_word, ARG_any */
     bool required;
     const char *words[5];
 } Setting;
@@ -23,8 +24,8 @@ typedef struct Settings {
     Expr *given[MAX_SETTINGS];
 } Settings;
 
-bool settings_take(Settings *s, Span at, const Args *args,
-                   const Setting *rows, int n);
+bool settings_take(Settings *s, Span at, const Args *args, const Setting *rows,
+                   int n);
 double settings_number(const Settings *s, int i, double otherwise);
 int64_t settings_int(const Settings *s, int i, int64_t otherwise);
 

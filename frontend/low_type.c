@@ -16,8 +16,9 @@ dtype_of(Lower *l, const TypeExpr *e, Dtype *out)
         low_error(l, e->name.at,
                   "`int` is a constant; a tensor has i32, i64 or u8");
     else
-        low_error(l, e->name.at, "%s is storage that quantization makes, not "
-                                 "a type to compute with",
+        low_error(l, e->name.at,
+                  "%s is storage that quantization makes, not "
+                  "a type to compute with",
                   e->name.text);
     return false;
 }
@@ -84,8 +85,7 @@ wrong_argument(Match *m, const char *expected)
     if (low_error(l, m->at, "argument `%s` of `%s`: expected %s, found %s",
                   m->param->name.text, m->layer, expected,
                   low_describe(l, m->arg)))
-        low_note(l, m->param->at, "`%s` is declared here",
-                 m->param->name.text);
+        low_note(l, m->param->at, "`%s` is declared here", m->param->name.text);
     return false;
 }
 
@@ -184,10 +184,10 @@ dtype_matches(Match *m, const TypeExpr *e)
 static bool
 splat_argument(Match *m, const TypeExpr *e)
 {
-    bool scalar = e->dims.n == 0 ||
-                  (e->dims.n == 1 && e->dims.at[0]->kind == EX_REST);
-    Dtype d = strcmp(e->name.text, "float") == 0 ? DT_f32
-                                                 : dtype_named(e->name.text);
+    bool scalar =
+        e->dims.n == 0 || (e->dims.n == 1 && e->dims.at[0]->kind == EX_REST);
+    Dtype d =
+        strcmp(e->name.text, "float") == 0 ? DT_f32 : dtype_named(e->name.text);
     if (!scalar || !low_is_const(m->arg) || d == DT_COUNT)
         return wrong_argument(m, pattern_text(m->l, e));
     const char *name = low_path(m->l, m->param->name.text);
@@ -227,8 +227,7 @@ match_constant(Match *m, bool *done)
     if (strcmp(e->name.text, "int") == 0)
         return m->arg->kind == VAL_INT || wrong_argument(m, "an integer");
     if (!e->has_dims && strcmp(e->name.text, "bool") == 0)
-        return m->arg->kind == VAL_BOOL ||
-               wrong_argument(m, "true or false");
+        return m->arg->kind == VAL_BOOL || wrong_argument(m, "true or false");
     if (!e->has_dims && strcmp(e->name.text, "float") == 0) {
         if (m->arg->kind == VAL_INT)
             *m->arg = low_float(m->arg->at, (double)m->arg->i);

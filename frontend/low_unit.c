@@ -60,17 +60,16 @@ find_import(Lower *l, const Unit *from, const char *name, Found *out)
 {
     const char *slash = strrchr(from->path, '/');
     int dir = slash ? (int)(slash - from->path) + 1 : 0;
-    bool library = strncmp(from->path, LIBRARY_PREFIX,
-                           strlen(LIBRARY_PREFIX)) == 0;
+    bool library =
+        strncmp(from->path, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX)) == 0;
     if (!library &&
-        try_file(l, arena_printf(l->arena, "%.*s%s.edl", dir, from->path,
-                                 name),
+        try_file(l, arena_printf(l->arena, "%.*s%s.edl", dir, from->path, name),
                  out))
         return true;
     const LowerOptions *o = l->options;
     for (int i = 0; i < o->n_folders; i++)
-        if (try_file(l, arena_printf(l->arena, "%s/%s.edl", o->folders[i],
-                                     name),
+        if (try_file(l,
+                     arena_printf(l->arena, "%s/%s.edl", o->folders[i], name),
                      out))
             return true;
     out->path = arena_printf(l->arena, "%s%s.edl", LIBRARY_PREFIX, name);
@@ -110,9 +109,8 @@ say_cycle(Lower *l, const Unit *from, const Unit *to, const Name *name)
     if (from == to)
         low_error(l, name->at, "`%s` imports itself", to->path);
     else
-        low_error(l, name->at,
-                  "these files import each other: `%s` imports %s", to->path,
-                  chain);
+        low_error(l, name->at, "these files import each other: `%s` imports %s",
+                  to->path, chain);
 }
 
 static void
@@ -126,8 +124,9 @@ add_import(Lower *l, Unit *u, const Decl *d)
     Found f;
     if (!find_import(l, u, name, &f)) {
         if (low_error(l, d->name.at, "there is no `%s.edl` to import", name))
-            low_note(l, (Span){0}, "looked beside `%s`, in the folders of -I "
-                                   "and in the library that came with edlc",
+            low_note(l, (Span){0},
+                     "looked beside `%s`, in the folders of -I "
+                     "and in the library that came with edlc",
                      u->path);
         return;
     }
@@ -145,13 +144,16 @@ static Unit *
 unit_new(Lower *l, Unit *importer, const char *name, Span at, const Found *f)
 {
     Unit *u = ARENA_NEW(l->arena, Unit);
-    *u = (Unit){.name = name, .path = f->path, .importer = importer,
-                .import_at = at, .busy = true};
+    *u = (Unit){.name = name,
+                .path = f->path,
+                .importer = importer,
+                .import_at = at,
+                .busy = true};
     map_put(l->arena, &l->unit_of, f->path, u);
     vec_push(l->arena, &l->units, u);
     int before = diag_count(l->diag);
-    u->syntax = parse_file(l->arena, l->interner, l->diag, f->path, f->text,
-                           f->n);
+    u->syntax =
+        parse_file(l->arena, l->interner, l->diag, f->path, f->text, f->n);
     l->unparsed = l->unparsed || diag_count(l->diag) != before;
     if (!importer)
         l->main = u;
@@ -230,8 +232,7 @@ compute(Lower *l, Unit *u, const Decl *d)
         return low_int(d->name.at, set->value);
     if (!d->u.constant) {
         if (low_error(l, d->name.at, "dim `%s` has no value", d->name.text))
-            low_note(l, (Span){0}, "give one with --set %s=N",
-                     d->name.text);
+            low_note(l, (Span){0}, "give one with --set %s=N", d->name.text);
         return low_poison();
     }
     Unit *unit = l->unit;
@@ -245,8 +246,7 @@ compute(Lower *l, Unit *u, const Decl *d)
     l->env = env;
     l->frame = frame;
     if (low_is_value(&v)) {
-        low_error(l, d->u.constant->at, "`%s` is not a constant",
-                  d->name.text);
+        low_error(l, d->u.constant->at, "`%s` is not a constant", d->name.text);
         return low_poison();
     }
     return v;

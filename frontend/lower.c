@@ -33,8 +33,9 @@ check_settings(Lower *l)
             l->said_last = true;
             low_legal(l, set->name, dims.at, dims.n, "the dims are");
         } else if (set->value < 1) {
-            diag_error(l->diag, d->name.at, "--set %s=%lld: a dim is 1 or "
-                                            "more",
+            diag_error(l->diag, d->name.at,
+                       "--set %s=%lld: a dim is 1 or "
+                       "more",
                        set->name, (long long)set->value);
         }
     }
@@ -55,9 +56,9 @@ check_blocks(Lower *l)
         bool found = !block;
         if (block && !d->name.text) {
             found = models.n < 2 || d->kind == DECL_PLAN;
-            if (!found &&
-                low_error(l, low_block_at(d), "the file has several models: "
-                                              "say whose `train` this is"))
+            if (!found && low_error(l, low_block_at(d),
+                                    "the file has several models: "
+                                    "say whose `train` this is"))
                 low_legal(l, "", models.at, models.n, "the models are");
             continue;
         }
@@ -80,8 +81,8 @@ check_models(Lower *l)
         if (d->kind != DECL_MODEL)
             continue;
         const Decl *old = map_get(&seen, d->name.text);
-        if (old && low_error(l, d->name.at, "`%s` is declared twice",
-                             d->name.text))
+        if (old &&
+            low_error(l, d->name.at, "`%s` is declared twice", d->name.text))
             low_note(l, old->name.at, "first here");
         map_put(l->arena, &seen, d->name.text, (void *)d);
     }
@@ -113,8 +114,9 @@ find_model(Lower *l, const char *name)
     }
     Span top = {l->main->syntax->file, 1, 1, 1, 1};
     if (!name && all.n > 1) {
-        diag_error(l->diag, top, "the file has several models; choose one "
-                                 "with --model=NAME");
+        diag_error(l->diag, top,
+                   "the file has several models; choose one "
+                   "with --model=NAME");
         found = NULL;
     } else if (!found && name) {
         diag_error(l->diag, top, "there is no model `%s`", name);
@@ -133,10 +135,10 @@ bind_input(Lower *l, const Param *p)
     Val v = low_poison();
     Type t;
     Shape s = {.text = p->name.text, .at = p->at};
-    bool constant = !p->type || strcmp(p->type->name.text, "int") == 0 ||
-                    (!p->type->has_dims &&
-                     (strcmp(p->type->name.text, "bool") == 0 ||
-                      strcmp(p->type->name.text, "float") == 0));
+    bool constant =
+        !p->type || strcmp(p->type->name.text, "int") == 0 ||
+        (!p->type->has_dims && (strcmp(p->type->name.text, "bool") == 0 ||
+                                strcmp(p->type->name.text, "float") == 0));
     if (p->init) {
         v = low_expr(l, p->init, NULL);
         low_bind_argument(l, p, &v, p->init->at, l->frame->decl->name.text);
@@ -145,11 +147,10 @@ bind_input(Lower *l, const Param *p)
     if (constant) {
         if (low_error(l, p->at, "the input `%s` needs the type of a tensor",
                       p->name.text))
-            low_note(l, (Span){0}, "for instance %s: f32[B, C]",
-                     p->name.text);
+            low_note(l, (Span){0}, "for instance %s: f32[B, C]", p->name.text);
     } else if (low_declared(l, p->type, &t, &s)) {
-        Tensor *x = low_tensor(l, TENSOR_input, p->name.text, &t, &s,
-                               p->name.at);
+        Tensor *x =
+            low_tensor(l, TENSOR_input, p->name.text, &t, &s, p->name.at);
         if (x)
             v = (Val){.kind = VAL_TENSOR, .at = p->at, .tensor = x};
     }
@@ -178,8 +179,11 @@ clear_notes(Lower *l)
 static void
 build_graph(Lower *l, const Decl *model, const char *name, bool train_mode)
 {
-    Frame frame = {.decl = model, .unit = l->main, .scope = "",
-                   .own_scope = "", .call = model->name.at};
+    Frame frame = {.decl = model,
+                   .unit = l->main,
+                   .scope = "",
+                   .own_scope = "",
+                   .call = model->name.at};
     l->graph = module_add_graph(l->module, name);
     l->again = l->module->graphs.n > 1;
     l->train_mode = train_mode;
@@ -290,8 +294,7 @@ lower_model(Arena *a, Interner *in, Diag *d, const LowerOptions *o)
 }
 
 bool
-lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o,
-           Modules *out)
+lower_file(Arena *a, Interner *in, Diag *d, const LowerOptions *o, Modules *out)
 {
     int before = diag_count(d), n = 0;
     Lower *l = start(a, in, d, o);
