@@ -8,7 +8,7 @@
 
 enum {
     MAX_BRANCH = 24,  /* alternatives kept of one step */
-    TRY_STEPS = 400,  /* of a try; grows with the number of items */
+    TRY_STEPS = 700,  /* of a try; grows with the number of items */
     STATIC_EVERY = 40,
     STALE_TRIES = 250
 };
@@ -290,7 +290,7 @@ disturb(Search *s, const int64_t *from)
     uint64_t span = (uint64_t)p->n;
     for (int i = 0; i < p->n; i++) {
         bool there = p->first[i] <= worst && worst <= p->last[i];
-        if (draw(s) % (there ? 3 : 16) == 0)
+        if (draw(s) % (there ? 6 : 60) == 0)
             s->priority[i] += (int64_t)(draw(s) % span) -
                               (int64_t)(there ? span / 4 : span / 2);
     }

@@ -1,0 +1,12 @@
+/* The module that a command works on: from a model, a .eir or a .sched. */
+#ifndef EDL_FRONTEND_LOAD_H
+#define EDL_FRONTEND_LOAD_H
+
+#include "frontend/session.h"
+#include "ir/graph.h"
+
+bool load_has_suffix(const char *path, const char *suffix);
+/* Lowers a model or reads IR text, and takes --memory; NULL after an error. */
+Module *load_module(Session *s, const char *path);
+
+#endif
