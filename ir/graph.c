@@ -53,6 +53,17 @@ value_rename(Value *v, const char *name)
     map_put(g->module->arena, &g->values, v->name, v);
 }
 
+void
+value_swap_names(Value *a, Value *b)
+{
+    Graph *g = graph_outer(a->def->graph);
+    const char *name = a->name;
+    a->name = b->name;
+    b->name = name;
+    map_put(g->module->arena, &g->values, a->name, a);
+    map_put(g->module->arena, &g->values, b->name, b);
+}
+
 /* What is appended to a node's name for its results after the first. */
 static const char *
 result_suffix(Module *m, Op op, int i)

@@ -224,6 +224,7 @@ Value *value_final(Value *v);
 void graph_forward(Graph *g);
 /* Another name for a value; made unique. */
 void value_rename(Value *v, const char *name);
+void value_swap_names(Value *a, Value *b);
 /* The graph that is called: a body's outermost owner. */
 Graph *graph_outer(const Graph *g);
 /* The node of the outermost graph in which v is made. */
