@@ -208,17 +208,30 @@ sort_parts(Part *p, int n)
         }
 }
 
+/* The sum is NAME.grad, however many parts it has: who reads it does not change
+ * with the other uses of x. */
+static void
+name_sum(Value *sum, const Part *parts, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(parts[i].v->name, name) == 0)
+            value_swap_names(sum, parts[i].v);
+}
+
 Value *
 grad_total(Value *x)
 {
     GradSum *s = x->note;
     if (!s || s->total || s->parts.n == 0)
         return s ? s->total : NULL;
-    sort_parts(s->parts.at, s->parts.n);
+    Part *part = s->parts.at;
     Graph *g = x->def->graph;
-    s->total = s->parts.at[0].v;
+    const char *name = graph_derive(g, x->name, "grad");
+    sort_parts(part, s->parts.n);
+    s->total = part[0].v;
     for (int i = 1; i < s->parts.n; i++)
-        s->total = graph_binary(g, OP_add, graph_derive(g, x->name, "grad"),
-                                s->total, s->parts.at[i].v);
+        s->total = graph_binary(g, OP_add, name, s->total, part[i].v);
+    if (s->parts.n > 1)
+        name_sum(s->total, part, s->parts.n, name);
     return s->total;
 }
