@@ -180,7 +180,8 @@ name_mangle(Arena *a, const char *path)
     size_t n = strlen(path);
     char *out = arena_alloc(a, n + 2);
     size_t at = 0;
-    if (!isalpha((unsigned char)path[0]) && path[0] != '_')
+    /* C keeps names like _Complex to itself. */
+    if (!isalpha((unsigned char)path[0]))
         out[at++] = 'x';
     for (size_t i = 0; i < n; i++) {
         char c = path[i];
