@@ -9,6 +9,7 @@
 
 #include "passes/fuse_group.h"
 #include "passes/fuse_rules.h"
+#include "passes/fuse_sums.h"
 #include "passes/plan/order.h"
 
 static bool
@@ -103,6 +104,7 @@ pass_fuse(Module *m)
 {
     for (int i = 0; i < m->graphs.n; i++) {
         Arena *a = arena_new();
+        fuse_sums(m->graphs.at[i]);
         Fuse *f = fuse_new(a, m->graphs.at[i]);
         for (int r = 0; r < fuse_n_rules; r++)
             form(f, &fuse_rules[r]);
