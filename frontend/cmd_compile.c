@@ -1,3 +1,5 @@
+#include "frontend/compile.h"
+
 #include "frontend/lower_session.h"
 #include "frontend/output.h"
 #include "frontend/size.h"
@@ -46,9 +48,8 @@ run_passes(Session *s, Module *m)
     return m->over_limit ? STATUS_LIMIT : STATUS_INPUT;
 }
 
-/* The files of one model. */
-static Status
-compile(Session *s, Module *m, OutFiles *out)
+Status
+compile_model(Session *s, Module *m, OutFiles *out)
 {
     bool installed =
         s->options->runtime && strcmp(s->options->runtime, "installed") == 0;
@@ -92,7 +93,7 @@ cmd_compile(Session *s)
         diag_error(s->diag, (Span){0}, "%s has no model", path);
     for (int i = 0; i < models.n; i++) {
         OutFiles one = {0};
-        Status status = compile(s, models.at[i], &one);
+        Status status = compile_model(s, models.at[i], &one);
         if (status != STATUS_DONE)
             return status;
         add_files(s, &all, &one);
