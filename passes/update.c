@@ -220,9 +220,10 @@ append_forward(Graph *g)
     g->context = (Context){.phase = PHASE_forward};
 }
 
-/* edl.valid: how many targets count in the losses that `loss` is made of. */
+/* edl.valid: how many targets count in the losses that `loss` is made of. One
+ * output, which the first graph that needs it makes. */
 static void
-count_valid(Module *m, Graph *g, const char *loss)
+count_valid(Module *m, Graph *g, const char *loss, Tensor **output)
 {
     Value *sum = NULL;
     mark_sources(g, loss);
@@ -233,12 +234,11 @@ count_valid(Module *m, Graph *g, const char *loss)
         Value *valid = n->results[2];
         sum = sum ? graph_binary(g, OP_add, "edl.valid", sum, valid) : valid;
     }
-    if (sum) {
-        Tensor *t = module_tensor(m, "edl.valid");
-        if (!t)
-            t = module_add_tensor(m, TENSOR_output, "edl.valid", &sum->type);
-        graph_write(g, OP_write, t, sum);
-    }
+    if (sum && !*output)
+        *output = module_add_tensor(m, TENSOR_output,
+                                    module_fresh(m, "edl.valid"), &sum->type);
+    if (sum)
+        graph_write(g, OP_write, *output, sum);
     g->at = NULL;
 }
 
@@ -258,10 +258,11 @@ pass_update(Module *m)
     if (!m->train || !m->train->minimize)
         return true;
     Graph *g = module_graph(m, "main"), *evaluate = module_graph(m, "evaluate");
+    Tensor *valid = NULL;
     if (g)
-        count_valid(m, g, m->train->minimize);
+        count_valid(m, g, m->train->minimize, &valid);
     if (evaluate)
-        count_valid(m, evaluate, m->train->minimize);
+        count_valid(m, evaluate, m->train->minimize, &valid);
     if (!g || !m->train->optimizer || !has_gradients(m))
         return true;
     if (g->last && g->last->phase == PHASE_update) {
