@@ -2,12 +2,18 @@
  *
  * The walk keeps, for each storage (a home or a tensor), the values in it
  * that are read later. Whatever is written must miss all of them, but for
- * those that the node itself reads in place. */
+ * those that the node itself reads in place. What a tensor holds is read
+ * later as well: values are made in it only on their way to its `write`. */
 #include "ir/extent.h"
 #include "ir/verify_check.h"
 
 typedef struct Storage {
     VEC(Value *) live;
+    /* of a tensor: */
+    const Value *made; /* the last value made in it that is not written yet */
+    bool lost;         /* its old value is overwritten */
+    bool written;      /* its new value is there */
+    bool dies;         /* a stash that nobody reads after this graph */
 } Storage;
 
 typedef struct Walk {
@@ -38,7 +44,7 @@ home_is_sound(Walk *w, const Value *x)
                      x->name);
         return false;
     }
-    if (x->def->op == OP_read && h == x && !x->tensor) {
+    if (x->def->op == OP_read && x->tensor != x->def->tensor) {
         verify_fault(w->v, "a read lies in its tensor");
         return false;
     }
@@ -215,15 +221,72 @@ verify_made(Walk *w, const Node *n, Value *x, int now)
     }
 }
 
+/* x is made in the storage of a tensor. */
+static void
+verify_made_in(Walk *w, const Value *x)
+{
+    const Tensor *t = x->home->tensor;
+    Storage *s = &w->tensors[t->mark];
+    if (s->written)
+        verify_fault(w->v, "overwrites %s, which has its new value", t->name);
+    s->lost = true;
+    if (!s->dies)
+        s->made = x;
+}
+
+static void
+verify_all_written(Walk *w)
+{
+    for (int i = 0; i < w->v->m->tensors.n; i++) {
+        const Value *x = w->tensors[i].made;
+        if (!x)
+            continue;
+        verify_at(w->v, x->def);
+        w->v->what = x->name;
+        verify_fault(w->v, "is made in %s, but %s is not written",
+                     x->home->tensor->name, x->home->tensor->name);
+    }
+}
+
 /* n changes all of a tensor's storage. */
 static void
 verify_changed(Walk *w, const Node *n, const Tensor *t, int now)
 {
     Storage *s = &w->tensors[t->mark];
+    if (s->written)
+        verify_fault(w->v, "%s is written twice", t->name);
+    s->written = true;
     drop_dead(s, now + 1);
     for (int i = 0; i < s->live.n; i++)
         verify_fault(w->v, "%s %s overwrites %s, which is read later",
                      op_info[n->op].name, t->name, s->live.at[i]->name);
+}
+
+/* The operand was made where it belongs. */
+static void
+verify_arrived(Walk *w, const Node *n)
+{
+    const Value *x = n->args[0];
+    Storage *s = &w->tensors[n->tensor->mark];
+    if (!type_equal(&x->type, &n->tensor->type) ||
+        !extent_same(&x->type, &x->layout, &n->tensor->layout))
+        verify_fault(w->v, "%s does not lie as %s does", x->name,
+                     n->tensor->name);
+    bool adds = node_flag(n, "more") ||
+                (w->v->m->train && w->v->m->train->accumulate > 1);
+    if (n->op == OP_accumulate && adds && !n->graph->owner)
+        verify_fault(w->v, "%s is made over the sum so far", x->name);
+    if (x->def->op == OP_read)
+        verify_fault(w->v, "%s is there already", x->name);
+    s->made = NULL;
+    s->written = true;
+}
+
+/* Gradients of a tensor that is used twice are added up one by one. */
+static bool
+accumulates_again(Walk *w, const Node *n)
+{
+    return node_flag(n, "more") && w->tensors[n->tensor->mark].written;
 }
 
 static void
@@ -232,8 +295,9 @@ verify_stored(Walk *w, const Node *n, int now)
     if (!w->placed) /* until there is an order that stays */
         return;
     if (n->op == OP_write || n->op == OP_accumulate) {
-        const Value *h = n->args[0]->home;
-        if (h->tensor != n->tensor)
+        if (n->args[0]->home->tensor == n->tensor)
+            verify_arrived(w, n);
+        else if (n->op == OP_write || !accumulates_again(w, n))
             verify_changed(w, n, n->tensor, now);
     } else if (n->op == OP_count) {
         verify_changed(w, n, n->tensor, now);
@@ -248,9 +312,29 @@ verify_stored(Walk *w, const Node *n, int now)
     }
 }
 
+/* Of a state and a parameter the old value is meant, of what is summed and
+ * counted the new one. */
+static void
+verify_read(Walk *w, const Node *n)
+{
+    const Storage *s = &w->tensors[n->tensor->mark];
+    TensorKind k = n->tensor->kind;
+    bool old = k != TENSOR_grad && k != TENSOR_output && k != TENSOR_stash;
+    if (w->placed && (s->written ? old : s->lost))
+        verify_fault(w->v, "reads %s after it was overwritten",
+                     n->tensor->name);
+}
+
 static void
 verify_results(Walk *w, const Node *n)
 {
+    if (n->op == OP_read)
+        verify_read(w, n);
+    int all = 0;
+    for (int i = 0; !n->body && i < n->n_results; i++)
+        all += is_shown(w, n, i);
+    if (all && all < n->n_results)
+        verify_fault(w->v, "shows some of its results and moves others");
     for (int i = 0; i < n->n_results; i++) {
         Value *x = n->results[i];
         bool shown = !n->body && is_shown(w, n, i);
@@ -260,8 +344,33 @@ verify_results(Walk *w, const Node *n)
             verify_fault(w->v, "%s has two elements at one place", x->name);
         if (!shown)
             verify_made(w, n, x, n->order);
+        if (!shown && x->home->tensor)
+            verify_made_in(w, x);
         if (x->mark > n->order)
             vec_push(w->v->arena, &storage_of(w, x)->live, x);
+    }
+}
+
+/* Stash tensors that this graph alone reads, and does not write. */
+static void
+find_dying(Walk *w)
+{
+    for (int i = 0; i < w->v->m->graphs.n; i++) {
+        const Graph *g = w->v->m->graphs.at[i];
+        graph_each(g, n) {
+            if (!n->tensor || n->tensor->kind != TENSOR_stash)
+                continue;
+            Storage *s = &w->tensors[n->tensor->mark];
+            if (g == w->g)
+                s->dies |= n->op == OP_read;
+            if (n->op == OP_read ? g != w->g : g == w->g)
+                s->written = true;
+        }
+    }
+    for (int i = 0; i < w->v->m->tensors.n; i++) {
+        Storage *s = &w->tensors[i];
+        s->dies &= !s->written;
+        s->written = false;
     }
 }
 
@@ -292,6 +401,8 @@ verify_storage(Verifier *v, Graph *g)
     }
     graph_number(g);
     note_uses(g, -1);
+    find_dying(&w);
     verify_writes(&w);
+    verify_all_written(&w);
     verify_forget(g);
 }
