@@ -223,7 +223,7 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     emit_line(&e, "CFLAGS ?= -O3 $(ARCH)");
     emit_line(&e, "# Results depend on these: no contraction, no fast-math.");
     emit_line(&e, "NEEDED = -std=c11 -ffp-contract=off -fno-math-errno "
-                  "-pthread");
+                  "-fno-trapping-math -pthread");
     if (!copied)
         emit_line(&e, "CPPFLAGS += $(shell pkg-config --cflags edl)\n"
                       "LDLIBS += $(shell pkg-config --libs edl)");

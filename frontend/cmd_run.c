@@ -66,7 +66,8 @@ compiler(const Build *b)
 {
     static const char *const flags[] = {"-std=c11",        "-O3",
                                         "-march=native",   "-ffp-contract=off",
-                                        "-fno-math-errno", "-pthread"};
+                                        "-fno-math-errno", "-fno-trapping-math",
+                                        "-pthread"};
     Words w = {0};
     const char *cc = getenv("CC");
     vec_push(b->s->arena, &w, cc && *cc ? cc : "cc");
