@@ -124,8 +124,9 @@ main(int argc, char **argv)
     Diag *d = diag_new(c.arena);
     c.module = lower(c.arena, d, argv + 1, argc - 2);
     c.plain = lower(c.arena, d, argv + 1, argc - 2);
-    if (!c.module || !c.plain || !pass_grad(c.module) || !pass_simplify(c.module) ||
-        !pass_cse(c.module) || !pass_dce(c.module)) {
+    if (!c.module || !c.plain || !pass_grad(c.module) ||
+        !pass_simplify(c.module) || !pass_cse(c.module) ||
+        !pass_dce(c.module)) {
         diag_print(d, stdout, DIAG_TEXT);
         return 1;
     }
