@@ -26,16 +26,16 @@ extern "C" {
 /* Never renumbered. */
 typedef enum EdlStatus {
     EDL_OK = 0,
-    EDL_EINVAL = 1,   /* a null pointer, a bad name, a wrong size of buffer */
-    EDL_EALIGN = 2,   /* a region that is not aligned to EDL_ALIGN */
-    EDL_ESIZE = 3,    /* a region that is missing or too small */
-    EDL_EABI = 4,     /* header, runtime and emitted code do not match */
-    EDL_ERANGE = 5,   /* an id, class or index out of range */
-    EDL_EIO = 6,      /* the system refused to read or write */
-    EDL_EFORMAT = 7,  /* a file that is not what it says it is */
-    EDL_EMISMATCH = 8,/* a good file of another model: names or shapes */
+    EDL_EINVAL = 1,    /* a null pointer, a bad name, a wrong size of buffer */
+    EDL_EALIGN = 2,    /* a region that is not aligned to EDL_ALIGN */
+    EDL_ESIZE = 3,     /* a region that is missing or too small */
+    EDL_EABI = 4,      /* header, runtime and emitted code do not match */
+    EDL_ERANGE = 5,    /* an id, class or index out of range */
+    EDL_EIO = 6,       /* the system refused to read or write */
+    EDL_EFORMAT = 7,   /* a file that is not what it says it is */
+    EDL_EMISMATCH = 8, /* a good file of another model: names or shapes */
     EDL_ENOMEM = 9,
-    EDL_EDEVICE = 10, /* the accelerator failed */
+    EDL_EDEVICE = 10,     /* the accelerator failed */
     EDL_EUNSUPPORTED = 11 /* this model was compiled without that action */
 } EdlStatus;
 
@@ -45,12 +45,24 @@ const char *edl_status_text(EdlStatus s);
 /* The order is that of the compiler's ir/dtypes.def; the last two exist in
  * data files only. */
 typedef enum EdlDtype {
-    EDL_F32, EDL_F16, EDL_BF16, EDL_F64, EDL_I32, EDL_I64, EDL_U8, EDL_BOOL,
-    EDL_I8, EDL_I4, EDL_FP8, EDL_U16, EDL_U32, EDL_DTYPE_COUNT
+    EDL_F32,
+    EDL_F16,
+    EDL_BF16,
+    EDL_F64,
+    EDL_I32,
+    EDL_I64,
+    EDL_U8,
+    EDL_BOOL,
+    EDL_I8,
+    EDL_I4,
+    EDL_FP8,
+    EDL_U16,
+    EDL_U32,
+    EDL_DTYPE_COUNT
 } EdlDtype;
 
-const char *edl_dtype_name(EdlDtype d);         /* "f32" */
-const char *edl_dtype_safetensors(EdlDtype d);  /* "F32" */
+const char *edl_dtype_name(EdlDtype d);        /* "f32" */
+const char *edl_dtype_safetensors(EdlDtype d); /* "F32" */
 int edl_dtype_bits(EdlDtype d);
 
 /* Where the bytes of a model lie. The caller owns all of them.
@@ -63,11 +75,16 @@ int edl_dtype_bits(EdlDtype d);
  *              batch of a step, which a caller may use or not
  *   HOST       pool in host memory for offload; size 0 without it */
 typedef enum EdlRegion {
-    EDL_STATE, EDL_GRADS, EDL_STASH, EDL_WORKSPACE, EDL_IO, EDL_HOST,
+    EDL_STATE,
+    EDL_GRADS,
+    EDL_STASH,
+    EDL_WORKSPACE,
+    EDL_IO,
+    EDL_HOST,
     EDL_REGION_COUNT
 } EdlRegion;
 
-const char *edl_region_name(EdlRegion r);       /* "state" */
+const char *edl_region_name(EdlRegion r); /* "state" */
 
 typedef struct EdlRegionSizes {
     uint64_t bytes[EDL_REGION_COUNT];
@@ -107,9 +124,9 @@ typedef enum EdlKind {
 } EdlKind;
 
 typedef enum EdlInitKind {
-    EDL_INIT_CONST,   /* a */
-    EDL_INIT_NORMAL,  /* mean a, standard deviation b */
-    EDL_INIT_UNIFORM  /* a <= x < b */
+    EDL_INIT_CONST,  /* a */
+    EDL_INIT_NORMAL, /* mean a, standard deviation b */
+    EDL_INIT_UNIFORM /* a <= x < b */
 } EdlInitKind;
 
 /* Element (i0, i1, ...) lies at region + offset + sum(i[k] * stride[k])
@@ -139,15 +156,15 @@ uint64_t edl_tensor_bytes(const EdlTensor *t); /* dense, in logical order */
 
 /* Of the last step or evaluation. */
 typedef struct EdlMetrics {
-    double loss;           /* mean over the microbatches */
-    double grad_norm;      /* of the mean gradient, before clipping; -1 where
-                              the model does not compute it */
-    double lr;             /* of this step */
-    int64_t valid_targets; /* of all microbatches; -1 without a loss of
-                              classes */
-    uint64_t step;         /* number of this step, from 0 */
-    uint64_t skipped_steps;/* so far */
-    int32_t skipped;       /* 1: this step's gradient was not finite */
+    double loss;            /* mean over the microbatches */
+    double grad_norm;       /* of the mean gradient, before clipping; -1 where
+                               the model does not compute it */
+    double lr;              /* of this step */
+    int64_t valid_targets;  /* of all microbatches; -1 without a loss of
+                               classes */
+    uint64_t step;          /* number of this step, from 0 */
+    uint64_t skipped_steps; /* so far */
+    int32_t skipped;        /* 1: this step's gradient was not finite */
 } EdlMetrics;
 
 /* What a checkpoint holds beside tensors. microbatch counts since step 0:
@@ -170,10 +187,10 @@ typedef struct EdlInstance {
     unsigned char *region[EDL_REGION_COUNT];
     EdlHooks hooks;
     EdlCounters count;
-    double lr_override;      /* NaN: the schedule of the model rules */
-    int32_t fault;           /* set by a kernel that met a bad index */
-    int32_t phase;           /* of the separate actions; the emitted code's */
-    uint64_t device[16];     /* streams, graphs and handles of a device */
+    double lr_override;  /* NaN: the schedule of the model rules */
+    int32_t fault;       /* set by a kernel that met a bad index */
+    int32_t phase;       /* of the separate actions; the emitted code's */
+    uint64_t device[16]; /* streams, graphs and handles of a device */
     char error[EDL_ERROR_BYTES];
 } EdlInstance;
 
@@ -193,12 +210,12 @@ typedef enum EdlOrder { EDL_SEQUENTIAL, EDL_SHUFFLED } EdlOrder;
 typedef struct EdlSource {
     EdlSourceKind kind;
     const char *path;
-    EdlDtype dtype;  /* NEXT_TOKEN: u8, u16, u32, i32 in the file */
-    int64_t skip;    /* NEXT_TOKEN: bytes, TABLE: lines before the data */
+    EdlDtype dtype; /* NEXT_TOKEN: u8, u16, u32, i32 in the file */
+    int64_t skip;   /* NEXT_TOKEN: bytes, TABLE: lines before the data */
     int32_t ninputs;
     int32_t input[EDL_MAX_SOURCE_INPUTS];  /* index into model->inputs */
     int32_t column[EDL_MAX_SOURCE_INPUTS]; /* TABLE: negative from the end */
-    double scale;    /* TABLE: floating inputs are multiplied by this */
+    double scale; /* TABLE: floating inputs are multiplied by this */
 } EdlSource;
 
 /* The sources of one set have equally many samples and move together. */
@@ -212,10 +229,10 @@ typedef struct EdlData {
 typedef struct EdlTrain {
     uint64_t seed;
     int64_t steps;
-    EdlData data;              /* nsources 0: --inputs must be given */
-    EdlData validate;          /* nsources 0: none */
+    EdlData data;     /* nsources 0: --inputs must be given */
+    EdlData validate; /* nsources 0: none */
     int64_t validate_every, validate_batches;
-    const char *checkpoint;    /* NULL: none */
+    const char *checkpoint; /* NULL: none */
     int64_t checkpoint_every;
 } EdlTrain;
 
@@ -226,21 +243,21 @@ typedef struct EdlTrain {
  * the other: accumulate of them for step, one for the others. Functions that
  * the model was compiled without are NULL. */
 struct EdlModel {
-    uint32_t abi;              /* EDL_ABI of the compiler */
+    uint32_t abi; /* EDL_ABI of the compiler */
     const char *name;
-    const char *id;            /* hash of the schedule, hexadecimal */
+    const char *id; /* hash of the schedule, hexadecimal */
     EdlRegionSizes regions;
-    const EdlTensor *tensors;  /* parameters, states, optimizer, gradients */
+    const EdlTensor *tensors; /* parameters, states, optimizer, gradients */
     int32_t ntensors;
     const EdlTensor *inputs;
     int32_t ninputs;
     const EdlTensor *outputs;
     int32_t noutputs;
-    int32_t loss;              /* index of it in outputs, -1 without */
-    int32_t updates;           /* index in tensors of the counter of updates
-                                  done, -1 without an optimizer */
-    int64_t accumulate;        /* microbatches of a step */
-    const EdlTrain *train;     /* NULL without a `train` block */
+    int32_t loss;                  /* index of it in outputs, -1 without */
+    int32_t updates;               /* index in tensors of the counter of updates
+                                      done, -1 without an optimizer */
+    int64_t accumulate;            /* microbatches of a step */
+    const EdlTrain *train;         /* NULL without a `train` block */
     const char *(*schedule)(void); /* text of the .sched; may be NULL */
     double (*lr)(uint64_t update); /* may be NULL: no update */
     EdlStatus (*step)(EdlInstance *m, const void *const *inputs,
@@ -258,8 +275,7 @@ EdlStatus edl_init(EdlInstance *m, const EdlModel *model, uint32_t abi,
                    size_t size, const EdlRegions *regions,
                    const EdlHooks *hooks);
 EdlStatus edl_init_params(EdlInstance *m, uint64_t seed);
-EdlStatus edl_get(EdlInstance *m, const char *name, void *dst,
-                  uint64_t bytes);
+EdlStatus edl_get(EdlInstance *m, const char *name, void *dst, uint64_t bytes);
 EdlStatus edl_set(EdlInstance *m, const char *name, const void *src,
                   uint64_t bytes);
 EdlStatus edl_save(EdlInstance *m, const char *path);

@@ -164,8 +164,8 @@ edl_save(EdlInstance *m, const char *path)
     else if (path)
         status = edl_st_save(s.outs, s.nouts, s.metas, s.nmetas, path, &e);
     else
-        status = edl_st_write(s.outs, s.nouts, s.metas, s.nmetas, to_hook, m,
-                              &e);
+        status =
+            edl_st_write(s.outs, s.nouts, s.metas, s.nmetas, to_hook, m, &e);
     save_end(&s);
     return status == EDL_OK ? EDL_OK : edl_fail(m, status, "%s", e.text);
 }
@@ -235,8 +235,8 @@ read_counters(EdlInstance *m, const EdlSt *st, const char *what,
     for (int i = 0; i < N_FIXED; i++) {
         const char *text = edl_st_meta(st, fixed_keys[i]);
         if (!parse_count(text, fixed_counter(out, i)))
-            return edl_fail(m, EDL_EFORMAT, "%s: %s %s: not a checkpoint",
-                            what, text ? "bad" : "no", fixed_keys[i]);
+            return edl_fail(m, EDL_EFORMAT, "%s: %s %s: not a checkpoint", what,
+                            text ? "bad" : "no", fixed_keys[i]);
     }
     return EDL_OK;
 }

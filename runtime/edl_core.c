@@ -48,9 +48,9 @@ typedef struct DtypeRow {
 
 /* In the order of EdlDtype. */
 static const DtypeRow dtype_rows[EDL_DTYPE_COUNT] = {
-    {"f32", "F32", 32}, {"f16", "F16", 16},  {"bf16", "BF16", 16},
-    {"f64", "F64", 64}, {"i32", "I32", 32},  {"i64", "I64", 64},
-    {"u8", "U8", 8},    {"bool", "BOOL", 8}, {"i8", "I8", 8},
+    {"f32", "F32", 32}, {"f16", "F16", 16},    {"bf16", "BF16", 16},
+    {"f64", "F64", 64}, {"i32", "I32", 32},    {"i64", "I64", 64},
+    {"u8", "U8", 8},    {"bool", "BOOL", 8},   {"i8", "I8", 8},
     {"i4", "I4", 4},    {"fp8", "F8_E4M3", 8}, {"u16", "U16", 16},
     {"u32", "U32", 32},
 };
@@ -116,8 +116,8 @@ check_region(EdlInstance *m, const EdlModel *model, int r, void *at)
                         (unsigned long long)bytes);
     if ((uintptr_t)at % EDL_ALIGN)
         return edl_fail(m, EDL_EALIGN,
-                        "%s: region %s is not aligned to %d bytes",
-                        model->name, region_names[r], EDL_ALIGN);
+                        "%s: region %s is not aligned to %d bytes", model->name,
+                        region_names[r], EDL_ALIGN);
     m->region[r] = (unsigned char *)at;
     return EDL_OK;
 }
@@ -240,11 +240,10 @@ out_of_range(EdlInstance *m, const EdlTensor *t, int64_t element, int64_t x)
                                k ? ", " : "", (long long)(rest / n));
         rest %= n;
     }
-    return edl_fail(m, EDL_ERANGE,
-                    "%s[%s] of microbatch %lld is %lld, not in %lld..%lld",
-                    t->name, place,
-                    (long long)(element / edl_tensor_elements(t)),
-                    (long long)x, (long long)t->lo, (long long)t->hi - 1);
+    return edl_fail(
+        m, EDL_ERANGE, "%s[%s] of microbatch %lld is %lld, not in %lld..%lld",
+        t->name, place, (long long)(element / edl_tensor_elements(t)),
+        (long long)x, (long long)t->lo, (long long)t->hi - 1);
 }
 
 static EdlStatus

@@ -135,8 +135,8 @@ read_rows(Csv *c, int64_t skip)
 
 EdlStatus
 edl_csv_parse(const unsigned char *bytes, uint64_t size, int64_t skip,
-              const char *what, double **cells, int64_t *rows,
-              int64_t *columns, EdlError *e)
+              const char *what, double **cells, int64_t *rows, int64_t *columns,
+              EdlError *e)
 {
     Csv c;
     memset(&c, 0, sizeof c);

@@ -63,8 +63,9 @@ open_tokens(const EdlFeed *f, EdlOpened *o, EdlError *e)
     const EdlTensor *t = input_of(f, o, 0);
     uint64_t size = (uint64_t)edl_dtype_bits(s->dtype) / 8;
     if (s->ninputs != 2 || t->ndim < 1 || size == 0)
-        return edl_error(e, EDL_EINVAL, "%s: next_token gives two inputs "
-                                        "[.., T]",
+        return edl_error(e, EDL_EINVAL,
+                         "%s: next_token gives two inputs "
+                         "[.., T]",
                          s->path);
     o->width = t->dims[t->ndim - 1];
     o->dtype = s->dtype;
@@ -88,8 +89,8 @@ open_npy(const EdlFeed *f, EdlOpened *o, EdlError *e)
 {
     EdlNpy a;
     const EdlTensor *t = input_of(f, o, 0);
-    EdlStatus s = edl_npy_parse(&a, o->map.data, o->map.size, o->source->path,
-                                e);
+    EdlStatus s =
+        edl_npy_parse(&a, o->map.data, o->map.size, o->source->path, e);
     if (s != EDL_OK)
         return s;
     int same = t->ndim >= 1 && a.ndim == t->ndim;
@@ -128,9 +129,8 @@ static EdlStatus
 open_table(const EdlFeed *f, EdlOpened *o, EdlError *e)
 {
     const EdlSource *s = o->source;
-    EdlStatus status = edl_csv_parse(o->map.data, o->map.size, s->skip,
-                                     s->path, &o->cells, &o->samples,
-                                     &o->width, e);
+    EdlStatus status = edl_csv_parse(o->map.data, o->map.size, s->skip, s->path,
+                                     &o->cells, &o->samples, &o->width, e);
     if (status != EDL_OK)
         return status;
     for (int k = 0; k < s->ninputs; k++) {
@@ -187,9 +187,8 @@ check_together(const EdlFeed *f, EdlError *e)
         if (o->samples != f->samples)
             return edl_error(e, EDL_EMISMATCH,
                              "%s has %lld samples, %s has %lld",
-                             f->sources[0].source->path,
-                             (long long)f->samples, o->source->path,
-                             (long long)o->samples);
+                             f->sources[0].source->path, (long long)f->samples,
+                             o->source->path, (long long)o->samples);
         for (int k = 0; k < o->source->ninputs; k++) {
             const EdlTensor *t = input_of(f, o, k);
             if (samples_of_input(o, t) != edl_feed_batch(f))
@@ -212,10 +211,10 @@ edl_feed_open(EdlFeed *f, const EdlModel *model, const EdlData *data,
     f->model = model;
     f->order = data->order;
     f->seed = seed;
-    f->sources = (EdlOpened *)calloc((size_t)data->nsources + 1,
-                                     sizeof *f->sources);
-    EdlStatus s = f->sources ? EDL_OK
-                             : edl_error(e, EDL_ENOMEM, "out of memory");
+    f->sources =
+        (EdlOpened *)calloc((size_t)data->nsources + 1, sizeof *f->sources);
+    EdlStatus s =
+        f->sources ? EDL_OK : edl_error(e, EDL_ENOMEM, "out of memory");
     for (int32_t i = 0; i < data->nsources && s == EDL_OK; i++) {
         f->nsources = i + 1;
         s = open_source(f, &f->sources[i], &data->sources[i], e);
@@ -305,8 +304,8 @@ copy_sample(const EdlFeed *f, const EdlOpened *o, int64_t sample, int64_t slot,
     EdlStatus s = EDL_OK;
     for (int k = 0; k < o->source->ninputs && s == EDL_OK; k++) {
         const EdlTensor *t = input_of(f, o, k);
-        int64_t n = o->source->kind == EDL_NEXT_TOKEN ? o->width
-                                                      : sample_elements(t);
+        int64_t n =
+            o->source->kind == EDL_NEXT_TOKEN ? o->width : sample_elements(t);
         unsigned char *to = dst[o->source->input[k]] +
                             slot * n * (edl_dtype_bits(t->dtype) / 8);
         if (o->source->kind == EDL_TABLE)

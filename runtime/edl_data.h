@@ -14,11 +14,11 @@ extern "C" {
 typedef struct EdlOpened {
     const EdlSource *source;
     EdlMap map;
-    uint64_t begin;   /* byte at which the elements start */
-    EdlDtype dtype;   /* of the elements in the file */
+    uint64_t begin; /* byte at which the elements start */
+    EdlDtype dtype; /* of the elements in the file */
     int64_t samples;
-    int64_t width;    /* elements of a sample; NEXT_TOKEN: T; TABLE: columns */
-    double *cells;    /* TABLE: samples x width */
+    int64_t width; /* elements of a sample; NEXT_TOKEN: T; TABLE: columns */
+    double *cells; /* TABLE: samples x width */
 } EdlOpened;
 
 /* An .npy file as it lies. */
@@ -32,9 +32,9 @@ typedef struct EdlNpy {
 EdlStatus edl_npy_parse(EdlNpy *out, const unsigned char *bytes, uint64_t size,
                         const char *what, EdlError *e);
 /* Numbers between commas; the caller frees *cells. skip: lines before them. */
-EdlStatus edl_csv_parse(const unsigned char *bytes, uint64_t size,
-                        int64_t skip, const char *what, double **cells,
-                        int64_t *rows, int64_t *columns, EdlError *e);
+EdlStatus edl_csv_parse(const unsigned char *bytes, uint64_t size, int64_t skip,
+                        const char *what, double **cells, int64_t *rows,
+                        int64_t *columns, EdlError *e);
 
 /* A permutation of 0 .. n-1, its value at i: another one each epoch. */
 int64_t edl_permute(uint64_t seed, uint64_t epoch, int64_t n, int64_t i);

@@ -89,9 +89,8 @@ check_names(const EdlBatches *b, const char *path, EdlError *e)
     for (int64_t i = 0; i < b->st.count; i++) {
         const EdlTensor *t = edl_find(b->model, b->st.entries[i].name);
         if (!t || t->kind != EDL_INPUT)
-            return edl_error(e, EDL_EMISMATCH,
-                             "%s: the model has no input %s", path,
-                             b->st.entries[i].name);
+            return edl_error(e, EDL_EMISMATCH, "%s: the model has no input %s",
+                             path, b->st.entries[i].name);
     }
     return EDL_OK;
 }
@@ -125,14 +124,14 @@ read_input(const EdlBatches *b, const EdlTensor *t, int64_t microbatch,
     const EdlStEntry *x = edl_st_find(&b->st, t->name);
     int64_t n = edl_tensor_elements(t), each = x->ndim > t->ndim;
     int64_t bytes = n * edl_dtype_bits(x->dtype) / 8;
-    int64_t bad = convert_bytes(x->dtype,
-                                b->st.data + x->begin +
-                                    (each ? microbatch * bytes : 0),
-                                t->dtype, dst, n);
+    int64_t bad = convert_bytes(
+        x->dtype, b->st.data + x->begin + (each ? microbatch * bytes : 0),
+        t->dtype, dst, n);
     if (bad == 0)
         return EDL_OK;
-    return edl_error(e, EDL_ERANGE, "%s: element %lld of microbatch %lld is "
-                                    "no %s",
+    return edl_error(e, EDL_ERANGE,
+                     "%s: element %lld of microbatch %lld is "
+                     "no %s",
                      t->name, (long long)bad - 1, (long long)microbatch,
                      edl_dtype_name(t->dtype));
 }
@@ -144,9 +143,8 @@ edl_batches_read(const EdlBatches *b, int64_t first, int64_t n,
     for (int32_t i = 0; i < b->model->ninputs; i++) {
         const EdlTensor *t = &b->model->inputs[i];
         for (int64_t k = 0; k < n; k++) {
-            EdlStatus s = read_input(b, t, first + k,
-                                     dst[i] + (uint64_t)k * edl_tensor_bytes(t),
-                                     e);
+            EdlStatus s = read_input(
+                b, t, first + k, dst[i] + (uint64_t)k * edl_tensor_bytes(t), e);
             if (s != EDL_OK)
                 return s;
         }
@@ -251,8 +249,8 @@ rename_all(const EdlSt *st, const EdlNames *names, Given *given, int64_t *n,
     char ours[1024];
     for (int64_t i = 0; i < st->count; i++) {
         if (!edl_names_map(names, st->entries[i].name, ours, sizeof ours))
-            return edl_error(e, EDL_EMISMATCH, "%s: %.60s... is too long",
-                             path, st->entries[i].name);
+            return edl_error(e, EDL_EMISMATCH, "%s: %.60s... is too long", path,
+                             st->entries[i].name);
         if (ignored(ours))
             continue;
         size_t size = strlen(ours) + 1;

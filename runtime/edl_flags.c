@@ -6,8 +6,19 @@
 typedef enum { FLAG_TEXT, FLAG_COUNT, FLAG_SWITCH } FlagKind;
 
 typedef enum {
-    F_STEPS, F_THREADS, F_SEED, F_INPUTS, F_OUTPUTS, F_GRADS, F_INIT, F_NAMES,
-    F_RESUME, F_SAVE, F_METRICS, F_QUIET, F_HELP
+    F_STEPS,
+    F_THREADS,
+    F_SEED,
+    F_INPUTS,
+    F_OUTPUTS,
+    F_GRADS,
+    F_INIT,
+    F_NAMES,
+    F_RESUME,
+    F_SAVE,
+    F_METRICS,
+    F_QUIET,
+    F_HELP
 } FlagId;
 
 typedef struct FlagRow {
@@ -182,8 +193,7 @@ edl_flags_help(const EdlModel *model, const char *program)
     for (int i = 0; i < N_ROWS; i++) {
         char left[40];
         snprintf(left, sizeof left, "%s%s%s", rows[i].name,
-                 rows[i].value ? "=" : "",
-                 rows[i].value ? rows[i].value : "");
+                 rows[i].value ? "=" : "", rows[i].value ? rows[i].value : "");
         printf("  %-16s  %s\n", left, rows[i].help);
     }
     printf("\nSIGINT and SIGTERM end a run after the running step, with its "

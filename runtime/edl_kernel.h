@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__FAST_MATH__) || \
+#if defined(__FAST_MATH__) ||                                                  \
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "edl: fast-math changes results; compile without it"
 #endif

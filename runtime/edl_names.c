@@ -28,8 +28,8 @@ stars(const char *s)
 }
 
 static EdlStatus
-parse_line(EdlNames *n, char *line, char *end, int64_t number,
-           const char *what, EdlError *e)
+parse_line(EdlNames *n, char *line, char *end, int64_t number, const char *what,
+           EdlError *e)
 {
     char *hash = strchr(line, '#');
     line = trim(line, hash ? hash : end);

@@ -121,10 +121,9 @@ check_bytes(const EdlNpy *a, uint64_t size, const char *what, EdlError *e)
         n *= d;
     }
     if (n != size - a->begin)
-        return edl_error(e, EDL_EFORMAT,
-                         "%s: %llu bytes of data, the shape needs %llu", what,
-                         (unsigned long long)(size - a->begin),
-                         (unsigned long long)n);
+        return edl_error(
+            e, EDL_EFORMAT, "%s: %llu bytes of data, the shape needs %llu",
+            what, (unsigned long long)(size - a->begin), (unsigned long long)n);
     return EDL_OK;
 }
 

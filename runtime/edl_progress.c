@@ -84,8 +84,8 @@ int
 edl_is_scalar(const EdlTensor *output)
 {
     EdlDtype d = output->dtype;
-    return output->ndim == 0 && (d == EDL_F32 || d == EDL_F64 ||
-                                 d == EDL_F16 || d == EDL_BF16);
+    return output->ndim == 0 &&
+           (d == EDL_F32 || d == EDL_F64 || d == EDL_F16 || d == EDL_BF16);
 }
 
 /* The loss stands on its own. */
@@ -152,8 +152,7 @@ print_line(EdlProgress *p, const EdlMetrics *m, double t)
     print_rate(p, t);
     fprintf(stderr, "  %.1f MiB", (double)p->bytes / 1048576.0);
     if (m->skipped_steps)
-        fprintf(stderr, "  skipped %llu",
-                (unsigned long long)m->skipped_steps);
+        fprintf(stderr, "  skipped %llu", (unsigned long long)m->skipped_steps);
     fputs(p->terminal ? "\x1b[K" : "\n", stderr);
     fflush(stderr);
     p->drawn = p->terminal;
@@ -198,8 +197,7 @@ write_metrics(EdlProgress *p, const EdlMetrics *m, const EdlCounters *c)
     fprintf(p->metrics,
             ",\"skipped\":%s,\"skipped_steps\":%llu,\"epoch\":%llu,"
             "\"index\":%llu}\n",
-            m->skipped ? "true" : "false",
-            (unsigned long long)m->skipped_steps,
+            m->skipped ? "true" : "false", (unsigned long long)m->skipped_steps,
             (unsigned long long)c->epoch, (unsigned long long)c->index);
     fflush(p->metrics);
 }

@@ -16,14 +16,14 @@ extern "C" {
 typedef struct EdlProgress {
     int quiet, terminal, drawn; /* drawn: an unfinished line stands there */
     const EdlModel *model;
-    double *scalars;            /* of model->outputs, where edl_is_scalar */
-    int64_t steps;              /* of the whole run */
-    int64_t items;              /* tokens or samples of a step */
-    const char *unit;           /* "tokens" or "samples" */
-    uint64_t bytes;             /* memory of the regions */
+    double *scalars;  /* of model->outputs, where edl_is_scalar */
+    int64_t steps;    /* of the whole run */
+    int64_t items;    /* tokens or samples of a step */
+    const char *unit; /* "tokens" or "samples" */
+    uint64_t bytes;   /* memory of the regions */
     double started, shown, rate_from;
     int64_t done, shown_at, rate_at;
-    FILE *metrics;              /* NULL: none */
+    FILE *metrics; /* NULL: none */
 } EdlProgress;
 
 /* Floating outputs of rank 0 are reported beside the loss. */

@@ -65,8 +65,7 @@ typedef EdlStatus (*EdlStSink)(void *user, const void *data, uint64_t n);
 /* Sorts outs: wide elements first, then by name, so that the same tensors
  * give the same bytes and every one is aligned. */
 EdlStatus edl_st_write(EdlStOut *outs, int64_t n, const EdlStMeta *metas,
-                       int64_t nmetas, EdlStSink sink, void *user,
-                       EdlError *e);
+                       int64_t nmetas, EdlStSink sink, void *user, EdlError *e);
 /* To a file, written new and renamed. */
 EdlStatus edl_st_save(EdlStOut *outs, int64_t n, const EdlStMeta *metas,
                       int64_t nmetas, const char *path, EdlError *e);

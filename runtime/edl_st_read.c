@@ -126,8 +126,7 @@ check_size(Reader *r, const EdlStEntry *t)
                          "%s: %s: offsets [%llu, %llu] do not hold the %llu "
                          "bytes of its shape",
                          r->what, t->name, (unsigned long long)t->begin,
-                         (unsigned long long)t->end,
-                         (unsigned long long)bytes);
+                         (unsigned long long)t->end, (unsigned long long)bytes);
     return EDL_OK;
 }
 
@@ -336,9 +335,8 @@ parse_whole(EdlSt *st, const unsigned char *p, uint64_t size, const char *what,
 {
     uint64_t header = 0;
     if (size < 8)
-        return edl_error(e, EDL_EFORMAT,
-                         "%s: not safetensors: only %llu bytes", what,
-                         (unsigned long long)size);
+        return edl_error(e, EDL_EFORMAT, "%s: not safetensors: only %llu bytes",
+                         what, (unsigned long long)size);
     EdlStatus s = header_length(p, what, &header, e);
     if (s != EDL_OK)
         return s;
@@ -353,13 +351,11 @@ parse_whole(EdlSt *st, const unsigned char *p, uint64_t size, const char *what,
         return s;
     st->data = p + 8 + header;
     if (st->data_bytes != size - 8 - header)
-        return edl_error(e, EDL_EFORMAT,
-                         "%s: %s: %llu bytes of data, the tensors need %llu",
-                         what,
-                         st->data_bytes > size - 8 - header ? "truncated"
-                                                            : "too long",
-                         (unsigned long long)(size - 8 - header),
-                         (unsigned long long)st->data_bytes);
+        return edl_error(
+            e, EDL_EFORMAT, "%s: %s: %llu bytes of data, the tensors need %llu",
+            what, st->data_bytes > size - 8 - header ? "truncated" : "too long",
+            (unsigned long long)(size - 8 - header),
+            (unsigned long long)st->data_bytes);
     return EDL_OK;
 }
 

@@ -43,8 +43,8 @@ void
 edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
                const int64_t *dims)
 {
-    size_t at = (size_t)snprintf(text, EDL_SHAPE_TEXT, "%s[",
-                                 edl_dtype_name(d));
+    size_t at =
+        (size_t)snprintf(text, EDL_SHAPE_TEXT, "%s[", edl_dtype_name(d));
     for (int32_t k = 0; k < ndim; k++)
         at += (size_t)snprintf(text + at, EDL_SHAPE_TEXT - at, "%s%lld",
                                k ? ", " : "", (long long)dims[k]);

@@ -30,7 +30,7 @@ typedef struct Trainer {
     EdlFeed data, validate;
     EdlBatches given;
     int has_data, has_validate, has_given;
-    uint64_t first_step; /* 0, or where a resumed run begins */
+    uint64_t first_step;      /* 0, or where a resumed run begins */
     uint64_t checkpoint_step; /* of the last checkpoint written */
     int64_t steps;
     EdlProgress progress;
@@ -76,8 +76,8 @@ map_memory(Trainer *t, EdlRegions *regions)
 #ifdef MADV_HUGEPAGE
     (void)madvise(p, (size_t)t->memory_bytes, MADV_HUGEPAGE);
 #endif
-    uint64_t skip = round_up((uint64_t)(uintptr_t)p, HUGE_PAGE) -
-                    (uint64_t)(uintptr_t)p;
+    uint64_t skip =
+        round_up((uint64_t)(uintptr_t)p, HUGE_PAGE) - (uint64_t)(uintptr_t)p;
     unsigned char *at = t->memory + skip;
     for (uint64_t i = 0; i < total; i += 4096)
         *(volatile unsigned char *)(at + i) = 0;
@@ -107,8 +107,7 @@ make_model(Trainer *t)
 {
     EdlRegions regions;
     EdlHooks hooks;
-    int threads = t->flags.threads ? (int)t->flags.threads
-                                   : default_threads();
+    int threads = t->flags.threads ? (int)t->flags.threads : default_threads();
     memset(&regions, 0, sizeof regions);
     memset(&hooks, 0, sizeof hooks);
     EdlStatus s = map_memory(t, &regions);
@@ -126,8 +125,8 @@ make_model(Trainer *t)
     t->inputs = (unsigned char **)calloc((size_t)t->model->ninputs + 1,
                                          sizeof *t->inputs);
     t->progress.model = t->model;
-    t->progress.scalars = (double *)calloc((size_t)t->model->noutputs + 1,
-                                           sizeof(double));
+    t->progress.scalars =
+        (double *)calloc((size_t)t->model->noutputs + 1, sizeof(double));
     if (!t->inputs || !t->progress.scalars)
         return edl_error(&t->error, EDL_ENOMEM, "out of memory");
     for (int32_t i = 0; i < t->model->ninputs; i++)
@@ -139,7 +138,7 @@ static EdlStatus
 set_parameters(Trainer *t)
 {
     const EdlFlags *f = &t->flags;
-    uint64_t seed = f->has_seed          ? f->seed
+    uint64_t seed = f->has_seed       ? f->seed
                     : t->model->train ? t->model->train->seed
                                       : 0;
     if (f->resume)
@@ -213,10 +212,9 @@ check_batches(const Trainer *t, EdlError *e)
                          t->flags.inputs, (long long)n, (long long)each);
     if (n / each >= t->steps || n / each == left)
         return EDL_OK;
-    return edl_error(e, EDL_EMISMATCH,
-                     "%s: batches for %lld steps, the run needs %lld",
-                     t->flags.inputs, (long long)(n / each),
-                     (long long)t->steps);
+    return edl_error(
+        e, EDL_EMISMATCH, "%s: batches for %lld steps, the run needs %lld",
+        t->flags.inputs, (long long)(n / each), (long long)t->steps);
 }
 
 static EdlStatus
@@ -285,8 +283,8 @@ run_validation(Trainer *t)
     clear_scalars(t);
     for (int64_t i = 0; i < n; i++) {
         EdlMetrics metrics;
-        EdlStatus s = edl_feed_read(&t->validate, &epoch, &index, 1,
-                                    t->inputs, &t->error);
+        EdlStatus s = edl_feed_read(&t->validate, &epoch, &index, 1, t->inputs,
+                                    &t->error);
         if (s == EDL_OK)
             s = evaluate(t, &metrics);
         if (s != EDL_OK)

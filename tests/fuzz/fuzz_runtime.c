@@ -83,8 +83,7 @@ load_checkpoint(const uint8_t *data, size_t size)
     EdlRegions regions;
     EdlHooks hooks;
     Stream s = {data, size};
-    unsigned char *memory = (unsigned char *)aligned_alloc(EDL_ALIGN,
-                                                           room * 6);
+    unsigned char *memory = (unsigned char *)aligned_alloc(EDL_ALIGN, room * 6);
     memset(&hooks, 0, sizeof hooks);
     hooks.read = take;
     hooks.user = &s;

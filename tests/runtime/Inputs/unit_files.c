@@ -36,7 +36,7 @@ says(const char *header, size_t n, const char *text)
     return 0;
 }
 
-#define T(shape, offsets)                                                   \
+#define T(shape, offsets)                                                      \
     "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 int
@@ -53,17 +53,18 @@ unit_header(void)
     CHECK(says("{\"a\":" T("[2]", "[8,0]") "}", 8, "do not hold"));
     CHECK(says("{\"a\":" T("[1]", "[0,4]") ",\"b\":" T("[1]", "[0,4]") "}", 4,
                "inside a tensor"));
-    CHECK(says("{\"a\":" T("[1]", "[0,4]") ",\"b\":" T("[1]", "[8,12]") "}",
-               12, "after a gap"));
+    CHECK(says("{\"a\":" T("[1]", "[0,4]") ",\"b\":" T("[1]", "[8,12]") "}", 12,
+               "after a gap"));
     CHECK(says("{\"a\":" T("[1]", "[0,4]") ",\"a\":" T("[1]", "[4,8]") "}", 8,
                "twice"));
     CHECK(says("{\"a\":{\"dtype\":\"F99\",\"shape\":[1],"
-               "\"data_offsets\":[0,4]}}", 4, "unknown dtype F99"));
+               "\"data_offsets\":[0,4]}}",
+               4, "unknown dtype F99"));
     CHECK(says("{\"a\":" T("[4294967296,4294967296,4]", "[0,8]") "}", 8,
                "too large"));
     CHECK(says("{\"a\":" T("[-1]", "[0,8]") "}", 8, "whole number"));
-    CHECK(says("{\"a\":" T("[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4,
-               "dimensions"));
+    CHECK(
+        says("{\"a\":" T("[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "dimensions"));
     CHECK(says("{\"a\":{\"dtype\":\"F32\"}}", 0, "is missing"));
     CHECK(says("{\"a\":1}", 0, "expected '{'"));
     CHECK(says("{\"a\":" T("[1]", "[0,4]"), 4, "expected ',' or '}'"));
@@ -151,8 +152,9 @@ npy_says(const char *dict, size_t n, const char *text)
     return 0;
 }
 
-#define NPY(type, order, shape)                                             \
-    "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
+#define NPY(type, order, shape)                                                \
+    "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", "   \
+                                                                        "}\n"
 
 int
 unit_npy(void)

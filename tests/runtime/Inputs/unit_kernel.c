@@ -61,11 +61,8 @@ at(float (*f)(float), float x)
     return f(x);
 }
 
-#define WRAP(name)                                                          \
-    static float w_##name(float x)                                          \
-    {                                                                       \
-        return edl_##name(x);                                               \
-    }
+#define WRAP(name)                                                             \
+    static float w_##name(float x) { return edl_##name(x); }
 WRAP(expf)
 WRAP(logf)
 WRAP(log1pf)
@@ -84,9 +81,19 @@ int
 unit_tails(void)
 {
     float (*const all[])(float) = {
-        w_expf, w_logf, w_log1pf, w_tanhf, w_sigmoidf, w_erff, w_siluf,
-        w_silu_slopef, w_softplusf, w_gelu_erff, w_gelu_erf_slopef,
-        w_gelu_tanhf, w_gelu_tanh_slopef,
+        w_expf,
+        w_logf,
+        w_log1pf,
+        w_tanhf,
+        w_sigmoidf,
+        w_erff,
+        w_siluf,
+        w_silu_slopef,
+        w_softplusf,
+        w_gelu_erff,
+        w_gelu_erf_slopef,
+        w_gelu_tanhf,
+        w_gelu_tanh_slopef,
     };
     int failed = 0;
     const float inf = (float)INFINITY, nan = (float)NAN;

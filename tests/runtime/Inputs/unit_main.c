@@ -7,13 +7,14 @@ typedef struct Row {
 } Row;
 
 static const Row rows[] = {
-    {"philox", unit_philox}, {"half", unit_half},
+    {"philox", unit_philox},   {"half", unit_half},
     {"permute", unit_permute}, {"tails", unit_tails},
-    {"header", unit_header}, {"round_trip", unit_round_trip},
-    {"hooks", unit_hooks}, {"npy", unit_npy}, {"csv", unit_csv},
-    {"names", unit_names}, {"number", unit_number}, {"pool", unit_pool},
-    {"init", unit_init}, {"layout", unit_layout}, {"range", unit_range},
-    {"feed", unit_feed},
+    {"header", unit_header},   {"round_trip", unit_round_trip},
+    {"hooks", unit_hooks},     {"npy", unit_npy},
+    {"csv", unit_csv},         {"names", unit_names},
+    {"number", unit_number},   {"pool", unit_pool},
+    {"init", unit_init},       {"layout", unit_layout},
+    {"range", unit_range},     {"feed", unit_feed},
 };
 
 int

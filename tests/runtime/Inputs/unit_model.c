@@ -110,8 +110,7 @@ unit_range(void)
     int failed = 0;
     open_box(&b, NULL);
     before = (unsigned char *)malloc(toy_model.regions.bytes[EDL_STATE]);
-    memcpy(before, b.regions.at[EDL_STATE],
-           toy_model.regions.bytes[EDL_STATE]);
+    memcpy(before, b.regions.at[EDL_STATE], toy_model.regions.bytes[EDL_STATE]);
     tokens[13] = TOY_V;
     CHECK(toy_model.step(&b.m, in, &metrics) == EDL_ERANGE);
     CHECK(!strcmp(b.m.error, "tokens[1, 1] of microbatch 1 is 8, not in 0..7"));
