@@ -3,15 +3,15 @@
  *     write_text chargpt.safetensors "This License" 400 [SEED]
  *
  * A program of one's own around an emitted model: it owns all memory, loads a
- * checkpoint, and runs `write`, the forward pass of chargpt.edl. */
-#include "write.h"
+ * checkpoint, and runs `chargpt_next`, the forward pass of chargpt.edl. */
+#include "chargpt_next.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { T = WRITE_DIM_T };
+enum { T = CHARGPT_NEXT_DIM_T };
 
 static int
 fail(const char *what)
@@ -48,9 +48,9 @@ draw(const float *logits, int n, double temperature, uint64_t *state)
 
 /* Appends `count` bytes to text[0 .. n-1] and prints them. */
 static int
-write_text(write_ *m, unsigned char *text, int n, int count, uint64_t seed)
+write_text(chargpt_next *m, unsigned char *text, int n, int count, uint64_t seed)
 {
-    int vocabulary = (int)write_model.outputs[0].dims[2];
+    int vocabulary = (int)chargpt_next_model.outputs[0].dims[2];
     size_t bytes = sizeof(float) * (size_t)(T * vocabulary);
     float *logits = (float *)malloc(bytes);
     int ok = logits != NULL;
@@ -59,9 +59,9 @@ write_text(write_ *m, unsigned char *text, int n, int count, uint64_t seed)
         int from = n > T ? n - T : 0;
         for (int i = from; i < n; i++)
             tokens[i - from] = text[i];
-        write_batch batch = {tokens};
-        ok = write_infer(m, &batch) == EDL_OK &&
-             write_get(m, "logits", logits, bytes) == EDL_OK;
+        chargpt_next_batch batch = {tokens};
+        ok = chargpt_next_infer(m, &batch) == EDL_OK &&
+             chargpt_next_get(m, "logits", logits, bytes) == EDL_OK;
         if (!ok)
             break;
         const float *last = logits + (size_t)(n - from - 1) * (size_t)vocabulary;
@@ -70,7 +70,7 @@ write_text(write_ *m, unsigned char *text, int n, int count, uint64_t seed)
     }
     free(logits);
     putchar('\n');
-    return ok ? 0 : fail(write_last_error(m));
+    return ok ? 0 : fail(chargpt_next_last_error(m));
 }
 
 int
@@ -85,21 +85,21 @@ main(int argc, char **argv)
     EdlRegions regions = {{NULL}};
     for (int i = 0; i < EDL_REGION_COUNT; i++)
         regions.at[i] =
-            aligned_alloc(EDL_ALIGN, (size_t)write_model.regions.bytes[i]);
-    write_ m;
+            aligned_alloc(EDL_ALIGN, (size_t)chargpt_next_model.regions.bytes[i]);
+    chargpt_next m;
     EdlPool *pool = edl_pool_new(2);
     EdlHooks hooks = {edl_pool_for, NULL, NULL, NULL, pool};
     unsigned char *text = (unsigned char *)malloc((size_t)(n + count));
     int status = 1;
-    if (!text || write_init(&m, EDL_ABI, sizeof m, &regions, &hooks) ||
-        write_load(&m, argv[1])) {
-        fail(text ? write_last_error(&m) : "out of memory");
+    if (!text || chargpt_next_init(&m, EDL_ABI, sizeof m, &regions, &hooks) ||
+        chargpt_next_load(&m, argv[1])) {
+        fail(text ? chargpt_next_last_error(&m) : "out of memory");
     } else {
         memcpy(text, argv[2], (size_t)n);
         fputs(argv[2], stdout);
         status = write_text(&m, text, n, count, seed * 0x9E3779B97F4A7C15u + 1);
     }
-    write_close(&m);
+    chargpt_next_close(&m);
     edl_pool_free(pool);
     for (int i = 0; i < EDL_REGION_COUNT; i++)
         free(regions.at[i]);
