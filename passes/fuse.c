@@ -90,9 +90,12 @@ by_order(const void *a, const void *b)
 static void
 make_groups(Fuse *f)
 {
+    fuse_open_circles(f);
     graph_count_uses(f->g);
     for (int i = 0; i < f->groups.n; i++) {
         Group *g = f->groups.at[i];
+        if (g->members.n == 0)
+            continue;
         qsort(g->members.at, (size_t)g->members.n, sizeof(Node *), by_order);
         graph_fuse(f->g, g->members.at, g->members.n, g->kind);
     }

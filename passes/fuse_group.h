@@ -44,6 +44,8 @@ bool fuse_is_near(const Fuse *f, const Group *g, const Node *n);
 /* n can be of g's kernel without one of them waiting for the other through a
  * third; searches a bounded part of the graph, and answers false beyond. */
 bool fuse_can_join(Fuse *f, const Group *g, Node *n);
+/* Dissolves groups until none waits for itself: fuse_circle.c. */
+void fuse_open_circles(Fuse *f);
 /* All uses of n's results are by members of g. */
 bool fuse_only_for(const Fuse *f, const Group *g, const Node *n);
 

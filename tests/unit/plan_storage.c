@@ -1,6 +1,7 @@
-/* plan_storage FILE.eir [SEED]: runs a placed module in its regions, every
- * value at its address, and compares what is left in the tensors with the
- * evaluator, which knows nothing of storage. Bytes are poison until written,
+/* plan_storage FILE.eir [SEED]: compiles a module (shuffled before each pass
+ * with a seed), runs it in its regions, every value at its address, and
+ * compares what is left in the tensors with the evaluator, which knows
+ * nothing of storage. Bytes are poison until written,
  * and a kernel's temporaries poison theirs: two values that lie over each
  * other at the wrong time, or a view that walks wrongly, change a number.
  * With `placed` for the seed the module is taken as it is: status 3 when the
@@ -11,6 +12,7 @@
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
+#include "passes/shuffle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -302,10 +304,19 @@ compare(Machine *x, Tensor *t)
     }
 }
 
+static bool
+has_program(const Module *m, const char *name)
+{
+    for (int i = 0; i < m->programs.n; i++)
+        if (strcmp(m->programs.at[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
 static void
 run_twice(Machine *x)
 {
-    const char *name = x->m->train ? "step" : "infer", *why = "";
+    const char *name = has_program(x->m, "step") ? "step" : "infer", *why = "";
     for (int i = 0; i < x->m->programs.n; i++) {
         Program *p = x->m->programs.at[i];
         if (strcmp(p->name, name) != 0)
@@ -339,6 +350,24 @@ run_module(Machine *x)
     return x->failed;
 }
 
+/* A module that is differentiated already goes on from there. */
+static bool
+compile(Module *m, uint64_t shuffle)
+{
+    bool has_grads = false;
+    for (int i = 0; i < m->tensors.n; i++)
+        has_grads |= m->tensors.at[i]->kind == TENSOR_grad;
+    for (int i = has_grads ? PASS_update + 1 : 0; i < PASS_COUNT; i++) {
+        if (shuffle && i > PASS_update && i < PASS_phases)
+            module_shuffle(m, shuffle + (uint64_t)i);
+        if (pass_info[i].run(m) && verify_module(m))
+            continue;
+        fprintf(stderr, "after pass %s:\n", pass_info[i].name);
+        return false;
+    }
+    return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -346,12 +375,10 @@ main(int argc, char **argv)
     Diag *diag = diag_new(x.arena);
     size_t n;
     char *text = slurp(x.arena, argv[1], &n);
-    PassOptions o = {.verify = true, .out = stdout,
-                     .shuffle = argc > 2 ? strtoull(argv[2], NULL, 10) : 0};
     x.m = text_read(x.arena, diag, argv[1], text, n);
     if (argc > 2 && strcmp(argv[2], "placed") == 0)
         return x.m && verify_module(x.m) ? run_module(&x) : 3;
-    if (!x.m || !passes_run(x.m, &o)) {
+    if (!x.m || !compile(x.m, argc > 2 ? strtoull(argv[2], NULL, 10) : 0)) {
         diag_print(diag, stderr, DIAG_TEXT);
         return 1;
     }
