@@ -90,16 +90,14 @@ build(Cells *c, const Node *n, unsigned mask)
 static void
 emit_columns(Cells *c)
 {
-    Emit *e = &c->k->out;
     for (int i = 0; i < c->cell.n; i++)
         if (c->cell.at[i].kind == CELL_fold)
             cells_combine(
                 c, i, arena_printf(c->k->cg->arena, "%s[l]", c->cell.at[i].now),
                 cells_need(c, c->cell.at[i].in[0]));
-    emit_close(e, "");
 }
 
-static void
+static size_t
 open_columns(Cells *c, int64_t n)
 {
     Emit *e = &c->k->out;
@@ -109,9 +107,20 @@ open_columns(Cells *c, int64_t n)
         emit_open(e, "for (int64_t l = 0; l < %" PRId64 "; l++)", n);
     else
         emit_open(e, "for (int64_t l = 0; l < n; l++)");
-    emit_line(e, n <= COLUMNS ? "const int64_t c = l;"
-                              : "const int64_t c = from + l;");
     cells_next_loop(c);
+    return e->n;
+}
+
+/* body: where it begins. */
+static void
+close_columns(Cells *c, int64_t n, size_t body)
+{
+    Emit *e = &c->k->out;
+    emit_if_used(e, body, "c",
+                 n <= COLUMNS ? "const int64_t c = l;"
+                              : "const int64_t c = from + l;");
+    emit_close(e, "");
+    c->loop = 0;
 }
 
 /* The sums of columns [from, from + 64) of the row that is open. */
@@ -127,11 +136,12 @@ emit_block(Cells *c, int64_t n)
         if (c->cell.at[i].kind == CELL_fold)
             cells_lanes(c, i, n < COLUMNS ? (int)n : COLUMNS);
     int open = loops_open_inner(c->loops);
-    open_columns(c, n);
+    size_t body = open_columns(c, n);
     emit_columns(c);
+    close_columns(c, n, body);
     for (int i = 0; i < open; i++)
         emit_close(e, "");
-    open_columns(c, n);
+    body = open_columns(c, n);
     for (int i = 0; i < c->cell.n; i++) {
         Cell *cell = &c->cell.at[i];
         if (cell->kind != CELL_fold)
@@ -146,8 +156,7 @@ emit_block(Cells *c, int64_t n)
         cells_need(c, c->stores.at[i].cell);
     for (int i = 0; i < c->stores.n; i++)
         cells_put(c, &c->stores.at[i]);
-    emit_close(e, "");
-    c->loop = 0;
+    close_columns(c, n, body);
 }
 
 /* Pieces are (row, block of columns). */

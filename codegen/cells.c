@@ -497,8 +497,9 @@ emit_lane_loops(Cells *c, int level, int64_t n)
     if (whole > 0) {
         emit_open(e, "for (int64_t c0 = 0; c0 < %" PRId64 "; c0 += 16)", whole);
         emit_open(e, "for (int l = 0; l < 16; l++)");
-        emit_line(e, "const int64_t c = c0 + l;");
+        size_t body = e->n;
         emit_body(c, level, "l");
+        emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
         emit_close(e, "");
         emit_close(e, "");
     }

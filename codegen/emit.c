@@ -1,5 +1,6 @@
 #include "codegen/emit.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -141,6 +142,35 @@ emit_string(Emit *e)
 {
     emit_text(e, "", 0);
     return e->at;
+}
+
+static bool
+is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool
+uses(const Emit *e, size_t from, const char *word)
+{
+    size_t n = strlen(word);
+    const char *at = emit_string((Emit *)e) + from;
+    for (at = strstr(at, word); at; at = strstr(at + 1, word))
+        if (!is_word(at[-1]) && !is_word(at[n]))
+            return true;
+    return false;
+}
+
+void
+emit_if_used(Emit *e, size_t n, const char *word, const char *line)
+{
+    if (e->n == n || !uses(e, n, word))
+        return;
+    char *rest = arena_strndup(e->arena, e->at + n, e->n - n);
+    size_t size = e->n - n;
+    e->n = n;
+    emit_line(e, "%s", line);
+    emit_text(e, rest, size);
 }
 
 /* ---- literals ---- */

@@ -32,6 +32,9 @@ void emit_list(Emit *e, const char *head, const char *const *items, int n,
                const char *tail);
 /* A comment of several words, broken at spaces. */
 void emit_comment(Emit *e, const char *text);
+/* A line before what was printed since the text had n bytes, if that uses the
+ * word. */
+void emit_if_used(Emit *e, size_t n, const char *word, const char *line);
 /* The text so far, with a NUL. */
 const char *emit_string(Emit *e);
 

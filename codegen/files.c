@@ -62,6 +62,25 @@ schedule_text(Module *m)
     return kept;
 }
 
+/* What NAME.c calls its own things at file scope. */
+static const char *const statics[] = {
+    "f32",          "f64",          "i32",       "i64",         "u8",
+    "u16",          "main",         "run_step",  "run_forward", "run_backward",
+    "run_update",   "run_evaluate", "run_infer", "report",      "tensors",
+    "inputs",       "outputs",      "sources",   "validation",  "train",
+    "learning_rate"};
+
+enum { N_STATICS = sizeof statics / sizeof *statics };
+
+static bool
+name_is_free(const char *name)
+{
+    for (int i = 0; i < N_STATICS; i++)
+        if (strcmp(name, statics[i]) == 0)
+            return false;
+    return !name_is_keyword(name) && !name_in_libc(name);
+}
+
 static void
 take_api_names(CModel *c)
 {
@@ -70,15 +89,10 @@ take_api_names(CModel *c)
         "step",   "forward", "backward",  "update", "evaluate",
         "infer",  "get",     "set",       "save",   "load",
         "set_lr", "close",   "last_error"};
-    static const char *const statics[] = {
-        "run_step",     "run_forward",  "run_backward", "run_update",
-        "run_evaluate", "run_infer",    "report",       "tensors",
-        "inputs",       "outputs",      "sources",      "validation",
-        "train",        "learning_rate"};
     Names *n = &c->cg.names;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         names_take(n, arena_printf(n->arena, "%s_%s", c->name, verbs[i]));
-    for (size_t i = 0; i < sizeof statics / sizeof *statics; i++)
+    for (int i = 0; i < N_STATICS; i++)
         names_take(n, statics[i]);
     names_take(n, c->name);
 }
@@ -91,7 +105,7 @@ model_new(Module *m)
     c.cg.names = names_new(a);
     c.cg.kernels = emit_new(a);
     c.name = name_mangle(a, m->name);
-    if (name_reserved(c.name) || name_in_libc(c.name))
+    if (!name_is_free(c.name))
         c.name = arena_printf(a, "%s_", c.name);
     c.upper = name_upper(a, c.name);
     c.sched = schedule_text(m);
