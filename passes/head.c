@@ -14,7 +14,6 @@
  * forward pass alone, and are made in it. A tied weight's other gradient is
  * accumulated by itself, later. */
 #include "passes/pass.h"
-#include "passes/plan/order.h"
 
 enum { CHUNK_BYTES = 8 << 20, ROWS = 64 };
 
@@ -24,7 +23,7 @@ typedef struct Head {
     Node *logits, *loss, *dlogits, *dx, *dw;
     Node *add;        /* of dw and the other gradient of a tied weight */
     Node *accumulate; /* of dw, or of add */
-    Value *x, *w;
+    Value *x, *w, *dx_rows;
     int64_t rows, inner, classes;
     bool tb;
 } Head;
@@ -203,14 +202,14 @@ reshape(Head *h, Value *v, int rank, const int64_t *dims, const char *name)
     return graph_add(h->g, OP_reshape, name, &v, 1, &a, 1)->results[0];
 }
 
-/* `to` is read, and named, instead of `from`. */
+/* `to` is read, and named, instead of `from`: once graph_forward has run. */
 static void
 take_over(Graph *g, Value *from, Value *to)
 {
     const char *name = from->name;
     value_rename(from, graph_derive(g, name, "whole"));
     value_rename(to, name);
-    value_replace(from, to);
+    value_forward(from, to);
 }
 
 static Node *
@@ -247,15 +246,23 @@ static void
 make_dx(Head *h, Parts *p, Value *d)
 {
     Value *whole = h->dx->results[0];
-    const char *name = whole->name;
     Value *rows = part(p, copy_of(h, h->dx, d, h->w))->results[0];
-    if (whole->type.rank == 2) {
+    h->dx_rows = rows;
+    if (whole->type.rank == 2)
         take_over(h->g, whole, rows);
+    else
+        value_rename(rows, graph_derive(h->g, whole->name, "rows"));
+}
+
+/* After all parts, which become one node. */
+static void
+reshape_dx(Head *h)
+{
+    if (!h->dx || h->dx->results[0]->type.rank == 2)
         return;
-    }
-    value_rename(rows, graph_derive(h->g, name, "rows"));
-    take_over(h->g, whole,
-              reshape(h, rows, whole->type.rank, whole->type.dim, name));
+    Value *whole = h->dx->results[0];
+    take_over(h->g, whole, reshape(h, h->dx_rows, whole->type.rank,
+                                   whole->type.dim, whole->name));
 }
 
 static void
@@ -318,37 +325,43 @@ rewrite(Head *h)
     make_forward(h, &p, x, t);
     if (h->dlogits)
         make_backward(h, &p, x, t);
+    reshape_dx(h);
     g->at = NULL;
+    graph_forward(g);
     pass_dce(h->m); /* what was rewritten is not read any more */
     graph_count_uses(g);
     Node *fused = graph_fuse(g, p.nodes, p.n, "head");
     node_set_attr(fused, attr_int("chunk", chunk_rows(h)));
-    order_sort(g);
 }
 
-static bool
-find_head(Module *m, Graph *g)
+static void
+find_head(Module *m, Graph *g, Node *const *losses, int n)
 {
-    graph_each(g, n) {
+    for (int i = 0; i < n; i++) {
         Head h = {.m = m, .g = g};
-        if (n->op != OP_cross_entropy || !match(&h, n))
+        if (!match(&h, losses[i]))
             continue;
         rewrite(&h);
-        return true;
+        return;
     }
-    return false;
 }
 
 bool
 pass_head(Module *m)
 {
-    pass_dce(m);
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];
         Arena *a = arena_new();
-        find_users(a, g);
-        find_head(m, g);
-        forget_users(g);
+        VEC(Node *) losses = {0};
+        graph_each(g, n)
+            if (n->op == OP_cross_entropy)
+                vec_push(a, &losses, n);
+        if (losses.n > 0) {
+            pass_dce(m); /* every reader that is found counts */
+            find_users(a, g);
+            find_head(m, g, losses.at, losses.n);
+            forget_users(g);
+        }
         arena_free(a);
     }
     return true;

@@ -141,6 +141,7 @@ copy_node(Split *s, Value *v, Node *reader)
 {
     Node *def = v->def;
     Value *operand = def->n_args ? import(s, def->args[0], reader) : NULL;
+    reader->graph->at = reader;
     Node *c = node_clone(reader->graph, def, "again");
     if (operand)
         node_set_arg(c, 0, operand);
@@ -363,6 +364,19 @@ add_single(Module *m, const char *name)
     vec_push(m->arena, &p->actions, call(m, g, 0));
 }
 
+/* All else was in a good order before it was split. */
+static bool
+changes_what_it_reads(const Graph *g)
+{
+    graph_each(g, n) {
+        if (n->op == OP_adamw || n->op == OP_sgd || n->op == OP_count ||
+            (n->op == OP_write && n->tensor->kind == TENSOR_state) ||
+            (n->body && changes_what_it_reads(n->body)))
+            return true;
+    }
+    return false;
+}
+
 bool
 pass_phases(Module *m)
 {
@@ -379,6 +393,7 @@ pass_phases(Module *m)
     }
     add_single(m, "evaluate");
     for (int i = 0; i < m->graphs.n; i++)
-        order_sort(m->graphs.at[i]);
+        if (changes_what_it_reads(m->graphs.at[i]))
+            order_sort(m->graphs.at[i]);
     return diag_count(m->diag) == errors;
 }
