@@ -79,7 +79,7 @@ reduce(Verifier *v, const Node *fused)
 {
     const Node *first = NULL;
     graph_each(fused->body, n) {
-        if (n->op == OP_accumulate || is_neutral(n) || n->op == OP_reshape)
+        if (n->op == OP_accumulate || is_neutral(n))
             continue;
         if (n->op != OP_reduce_sum) {
             if (!is_element(n))
@@ -97,21 +97,33 @@ reduce(Verifier *v, const Node *fused)
         verify_fault(v, "a group of kind reduce needs a reduce_sum");
     for (int i = 0; i < fused->n_results; i++) {
         Op op = fused->results[i]->def->op;
-        if (op != OP_reduce_sum && op != OP_reshape)
+        if (op != OP_reduce_sum)
             verify_fault(v, "only sums leave it, found %s",
                          fused->results[i]->name);
     }
 }
 
+/* An element node of the product's shape. */
+static bool
+is_epilogue(const Node *n, const Node *product)
+{
+    if (!is_element(n) || product->op != OP_matmul)
+        return is_element(n);
+    Type t = n->results[0]->type;
+    t.dtype = product->results[0]->type.dtype;
+    return type_equal(&t, &product->results[0]->type);
+}
+
 static void
 matmul(Verifier *v, const Node *fused)
 {
+    const Node *first = fused->body->first;
     int products = 0, accumulates = 0;
     graph_each(fused->body, n) {
         products += n->op == OP_matmul;
         accumulates += n->op == OP_accumulate;
-        if (n->op != OP_matmul && n->op != OP_accumulate && !is_element(n) &&
-            !is_neutral(n) && n->op != OP_reshape)
+        if (n->op != OP_matmul && n->op != OP_accumulate &&
+            !is_epilogue(n, first) && !is_neutral(n))
             wrong(v, n, "matmul");
     }
     verify_at(v, fused);
@@ -129,8 +141,7 @@ head(Verifier *v, const Node *fused)
         losses += n->op == OP_cross_entropy;
         if (n->op != OP_matmul && n->op != OP_cross_entropy &&
             n->op != OP_cross_entropy_grad && n->op != OP_accumulate &&
-            n->op != OP_reshape && n->op != OP_add && !is_neutral(n) &&
-            n->op != OP_cast)
+            n->op != OP_transpose && !is_neutral(n))
             wrong(v, n, "head");
     }
     verify_at(v, fused);
