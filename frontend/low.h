@@ -155,12 +155,17 @@ typedef struct Lower {
     int64_t n_declared; /* params and states met so far */
     int depth;
     int64_t work;
+    int64_t n_nodes;
     bool stopped;  /* gave up: too large */
     bool unparsed; /* a file has errors of syntax */
     bool failed;   /* the model has errors: what it lacks is no news */
 } Lower;
 
-enum { LOW_MAX_DEPTH = 3000, LOW_MAX_WORK = 20 * 1000 * 1000 };
+enum {
+    LOW_MAX_DEPTH = 1200,
+    LOW_MAX_WORK = 20 * 1000 * 1000, /* expressions and turns */
+    LOW_MAX_NODES = 400 * 1000       /* operations and tensors */
+};
 
 /* ---- low_say.c: messages ---- */
 
@@ -234,6 +239,9 @@ const char *low_child(Lower *l, const char *parent, Expr *const *siblings,
 /* A node, or NULL with an error. types: of a GIVEN op, else NULL. */
 Node *low_node(Lower *l, Span at, Op op, const char *name, Value *const *args,
                int n_args, const Attr *attrs, int n_attrs, const Type *given);
+/* One more operation or tensor; false, with an error, when they are too
+ * many. */
+bool low_count(Lower *l, Span at);
 /* The first result of such a node, as a Val. */
 Val low_emit(Lower *l, Span at, Op op, const char *name, Value *const *args,
              int n_args, const Attr *attrs, int n_attrs);

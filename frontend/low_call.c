@@ -167,7 +167,7 @@ bind_layer_arguments(Lower *l, const Decl *d, Expr **given, Val *args)
 static Val
 layer_result(Lower *l, const Frame *f)
 {
-    if (f->returned || f->poisoned)
+    if (f->returned || f->poisoned || l->stopped)
         return f->result;
     if (low_error(l, f->decl->u.layer.end,
                   "the layer `%s` ends without a "

@@ -133,6 +133,20 @@ types_fit(Lower *l, Span at, Op op, Value *const *args, int n_args,
     return false;
 }
 
+bool
+low_count(Lower *l, Span at)
+{
+    if (++l->n_nodes <= LOW_MAX_NODES)
+        return true;
+    if (!l->stopped)
+        low_error(l, at,
+                  "the model is too large: more than %d operations and "
+                  "tensors",
+                  LOW_MAX_NODES);
+    l->stopped = true;
+    return false;
+}
+
 Node *
 low_node(Lower *l, Span at, Op op, const char *name, Value *const *args,
          int n_args, const Attr *attrs, int n_attrs, const Type *given)
@@ -140,7 +154,8 @@ low_node(Lower *l, Span at, Op op, const char *name, Value *const *args,
     for (int i = 0; i < n_args; i++)
         if (!args[i])
             return NULL;
-    if (!types_fit(l, at, op, args, n_args, attrs, n_attrs, given))
+    if (!low_count(l, at) ||
+        !types_fit(l, at, op, args, n_args, attrs, n_attrs, given))
         return NULL;
     Graph *g = l->graph;
     g->context.loc = at;
@@ -289,6 +304,8 @@ low_tensor(Lower *l, TensorKind kind, const char *name, const Type *t,
             low_note(l, old->loc, "declared here");
         return NULL;
     }
+    if (!low_count(l, at))
+        return NULL;
     Tensor *new = module_add_tensor(l->module, kind, name, t);
     new->loc = at;
     if (s) {

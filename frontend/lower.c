@@ -245,6 +245,7 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     bool trains = mode == LOWER_grads || (mode == LOWER_train && block);
     l->module = module_new(l->arena, l->diag, name);
     l->shapes = (Map){0};
+    l->n_nodes = 0;
     fill_head(l, trains);
     build_graph(l, model, "main", trains);
     l->failed = l->mistakes != before;
