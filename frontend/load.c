@@ -61,7 +61,7 @@ take_limit(Session *s, Module *m)
 Module *
 load_module(Session *s, const char *path)
 {
-    bool ir = load_has_suffix(path, ".eir") || load_has_suffix(path, ".sched");
-    Module *m = ir ? load_text(s, path) : load_model(s, path);
+    Module *m = load_has_suffix(path, ".edl") ? load_model(s, path)
+                                              : load_text(s, path);
     return m && take_limit(s, m) ? m : NULL;
 }

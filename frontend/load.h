@@ -1,4 +1,4 @@
-/* The module that a command works on: from a model, a .eir or a .sched. */
+/* The module that a command works on: of a model (.edl), or IR text. */
 #ifndef EDL_FRONTEND_LOAD_H
 #define EDL_FRONTEND_LOAD_H
 

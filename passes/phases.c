@@ -120,6 +120,12 @@ stash_name(Split *s, Value *v)
     return name;
 }
 
+static bool
+is_stash_write(const Node *n)
+{
+    return n->op == OP_write && n->tensor->kind == TENSOR_stash;
+}
+
 static Value *
 through_stash(Split *s, Value *v, Node *reader)
 {
@@ -129,6 +135,8 @@ through_stash(Split *s, Value *v, Node *reader)
         module_add_tensor(s->m, TENSOR_stash, stash_name(s, v), &v->type);
     t->loc = def->loc;
     from->at = def->next;
+    while (from->at && is_stash_write(from->at))
+        from->at = from->at->next;
     from->context = (Context){def->phase, def->stage, def->block, def->loc};
     graph_write(from, OP_write, t, v);
     from->at = NULL;
@@ -284,6 +292,22 @@ refresh(Graph *g)
             fused_refresh(n);
 }
 
+/* Stash tensors stand in the order in which forward makes them, whatever
+ * backward reads first: a layer more moves none of the others. */
+static void
+sort_stash(Split *s)
+{
+    Module *m = s->m;
+    int n = 0;
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->kind != TENSOR_stash)
+            m->tensors.at[n++] = m->tensors.at[i];
+    graph_each(s->main, node)
+        if (is_stash_write(node))
+            m->tensors.at[n++] = node->tensor;
+    m->tensors.n = n;
+}
+
 static void
 split(Split *s)
 {
@@ -306,6 +330,7 @@ split(Split *s)
     for (int i = 0; i < 3; i++)
         if (s->to[i])
             refresh(s->to[i]);
+    sort_stash(s);
 }
 
 /* ---- programs ---- */
