@@ -64,8 +64,9 @@ def gpt_block(p, h, x, heads):
     return x + linear(p, h + ".mlp.c_proj", y)
 
 
-def gpt2(p, d, drop, prefix="", heads=4):
+def gpt2(p, d, drop, prefix=""):
     wte = p[prefix + "wte"]
+    heads = max(4, wte.shape[1] // 64)  # 12 of GPT-2; the narrow ones have 4
     x = drop(F.embedding(d["tokens"], wte) + p[prefix + "wpe"])
     for h in layers(p, prefix + "h"):
         x = gpt_block(p, h, x, heads)
