@@ -29,7 +29,5 @@ config.substitutions += [
 ]
 if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
     config.available_features.add("shared")
-if os.environ.get("EDLC_LONG"):
-    config.available_features.add("long")
 if os.path.isdir(os.path.join(build, "fuzz")):
     config.available_features.add("fuzz")
