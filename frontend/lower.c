@@ -222,7 +222,7 @@ fill_head(Lower *l, bool trains)
         const Decl *d = map_get(&l->main->decls, name);
         const Val *v = low_constant(l, l->main, name);
         if (d->kind == DECL_DIM && v && v->kind == VAL_INT)
-            vec_push(m->arena, &m->dims, ((Dim){name, v->i}));
+            vec_push(m->arena, &m->dims, ((Dim){.name = name, .value = v->i}));
     }
 }
 

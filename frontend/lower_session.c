@@ -13,7 +13,8 @@ lower_options(Session *s, const char *path, LowerOptions *o)
         o->mode = LOWER_infer;
     Dim *dims = ARENA_ARRAY(s->arena, Dim, from->dims.n + 1);
     for (int i = 0; i < from->dims.n; i++)
-        dims[i] = (Dim){from->dims.at[i].name, from->dims.at[i].value};
+        dims[i] = (Dim){.name = from->dims.at[i].name,
+                        .value = from->dims.at[i].value};
     o->dims = dims;
     return session_read(s, path, &o->text, &o->n);
 }

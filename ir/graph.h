@@ -105,6 +105,7 @@ struct Tensor {
     int64_t place; /* byte offset in the region, -1 before placement */
     int64_t bytes; /* with padding, 0 before placement               */
     Span loc;
+    Span placed; /* its line in the placement table that was read */
     int mark; /* free for the running pass */
 };
 
@@ -125,6 +126,7 @@ struct Value {
     Region region;  /* of a home without tensor, after placement */
     int64_t place;  /* byte offset in its region instance, -1 before */
     int64_t bytes;  /* of a home, with padding and alignment, 0 before */
+    Span placed;    /* its line in the placement table that was read */
     int n_uses;     /* operand slots of nodes, bodies included, that read it
                      * (a fused node's own list does not count), as of the
                      * last graph_count_uses */
@@ -154,6 +156,7 @@ struct Node {
     bool recomputed;   /* a copy made by the planner */
     int64_t scratch;   /* place of ir/scratch.h's bytes in the workspace, -1
                         * before placement and where none are needed */
+    Span placed; /* the line of its scratch in the table that was read */
     Span loc;
     Graph *graph;
     Node *prev, *next;
@@ -287,6 +290,7 @@ typedef struct Train {
     int64_t accumulate, steps;
     const char *checkpoint; /* NULL: none */
     int64_t checkpoint_every;
+    Span loc; /* of the section that was read */
 } Train;
 
 /* ---- programs ---- */
@@ -316,11 +320,13 @@ typedef struct Program {
 
 typedef struct Option {
     const char *key, *value;
+    Span loc; /* where it was read */
 } Option;
 
 typedef struct Dim {
     const char *name;
     int64_t value;
+    Span loc; /* where it was read */
 } Dim;
 
 struct Module {
@@ -337,6 +343,7 @@ struct Module {
     VEC(Graph *) graphs;
     VEC(Program *) programs;
     int64_t region_bytes[REGION_COUNT]; /* after placement */
+    Span region_loc[REGION_COUNT];      /* where they were read */
     int64_t slots;                      /* stash slots */
     bool over_limit; /* an error in diag says that the plan does not fit under
                       * the limit: exit status 3 */

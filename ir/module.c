@@ -103,6 +103,6 @@ module_set_option(Module *m, const char *key, const char *value)
             m->options.at[i].value = value;
             return;
         }
-    Option o = {intern(m->interner, key), value};
+    Option o = {.key = intern(m->interner, key), .value = value};
     vec_push(m->arena, &m->options, o);
 }

@@ -55,14 +55,15 @@ option(Reader *r)
         reader_advance(r);
     }
     module_set_option(r->module, key, value);
+    r->module->options.at[r->module->options.n - 1].loc = reader_span(r, &at);
     return reader_line_end(r);
 }
 
 static bool
 dim(Reader *r)
 {
-    Dim d;
     Token at = r->tok;
+    Dim d = {.loc = reader_span(r, &at)};
     if (!reader_name(r, "the name of a dim", &d.name))
         return false;
     for (int i = 0; i < r->module->dims.n; i++)

@@ -150,6 +150,7 @@ region_line(Reader *r, void *to)
     if (at.kind != TOK_NAME)
         return reader_expected(r, "the name of a region");
     if (region != REGION_COUNT) {
+        m->region_loc[region] = reader_span(r, &at);
         reader_advance(r);
         return reader_int_from(r, 0, &m->region_bytes[region]) &&
                reader_line_end(r);
@@ -184,6 +185,7 @@ place_tensor(Reader *r, Region region)
     if (t->region != REGION_none)
         return reader_fail_at(r, &at, "%s is placed twice", name);
     t->region = region;
+    t->placed = reader_span(r, &at);
     return reader_int_from(r, 0, &t->place) &&
            reader_int_from(r, 1, &t->bytes) && reader_line_end(r);
 }
@@ -215,6 +217,7 @@ place_scratch(Reader *r, const Graph *g, Region region)
                               "workspace");
     if (!reader_int_from(r, 0, &n->scratch))
         return false;
+    n->placed = reader_span(r, &at);
     Token size = r->tok;
     if (!reader_int_from(r, 1, &bytes))
         return false;
@@ -242,6 +245,7 @@ place_value(Reader *r)
     if (v->region != REGION_none)
         return reader_fail_at(r, &at, "%s is placed twice", v->name);
     v->region = region;
+    v->placed = reader_span(r, &at);
     return reader_int_from(r, 0, &v->place) &&
            reader_int_from(r, 1, &v->bytes) && reader_line_end(r);
 }

@@ -192,5 +192,6 @@ reader_train(Reader *r)
         return reader_fail(r, "train comes twice");
     r->module->train = ARENA_NEW(r->arena, Train);
     r->module->train->accumulate = 1;
+    r->module->train->loc = reader_span(r, &r->tok);
     return reader_block(r, train_line, r->module->train);
 }

@@ -96,10 +96,10 @@ static void
 verify_train(Verifier *v)
 {
     const Train *t = v->m->train;
-    v->at = (Span){0};
     v->what = "train";
     if (!t)
         return;
+    v->at = t->loc;
     const Tensor *loss = t->minimize ? module_tensor(v->m, t->minimize) : NULL;
     if (t->minimize && (!loss || loss->kind != TENSOR_output))
         verify_fault(v, "%s is no output", t->minimize);

@@ -32,7 +32,7 @@ verify_forget(Graph *g)
     }
 }
 
-/* ---- one place ---- */
+/* ---- one place: faults are at its line of the table, if there is one ---- */
 
 static void
 verify_spot(Verifier *v, int64_t place, int64_t bytes, int64_t need,
@@ -86,10 +86,16 @@ tensor_bytes(const Module *m, const Tensor *t)
 }
 
 static void
+at_tensor(Verifier *v, const Tensor *t)
+{
+    v->at = t->placed.line ? t->placed : t->loc;
+    v->what = t->name;
+}
+
+static void
 verify_tensor_place(Verifier *v, const Tensor *t)
 {
-    v->at = t->loc;
-    v->what = t->name;
+    at_tensor(v, t);
     if (t->region != region_of(t)) {
         verify_fault(v, "expected in the region %s, found in %s",
                      region_name[region_of(t)], region_name[t->region]);
@@ -121,8 +127,7 @@ verify_tensors_apart(Verifier *v)
         memcpy(t, v->m->tensors.at, sizeof *t * (size_t)n);
     qsort(t, (size_t)n, sizeof *t, by_place);
     for (int i = 1; i < n; i++) {
-        v->at = t[i]->loc;
-        v->what = t[i]->name;
+        at_tensor(v, t[i]);
         if (t[i]->region == t[i - 1]->region &&
             t[i]->place - t[i - 1]->place < t[i - 1]->bytes)
             verify_fault(v, "lies over %s", t[i - 1]->name);
@@ -190,9 +195,12 @@ find_lives(Verifier *v, Graph *g)
 static const char *
 life_name(Verifier *v, const Life *l)
 {
+    Span at = l->kernel ? l->kernel->placed : l->home->placed;
     verify_at(v, l->kernel ? l->kernel : l->home->def);
     if (l->home)
         v->what = l->home->name;
+    if (at.line)
+        v->at = at;
     return v->what;
 }
 
@@ -264,6 +272,8 @@ static void
 verify_no_scratch(Verifier *v, const Node *n)
 {
     verify_at(v, n);
+    if (n->placed.line)
+        v->at = n->placed;
     if (n->scratch >= 0 && !node_scratch(n))
         verify_fault(v, "%s needs no scratch", op_info[n->op].name);
 }
