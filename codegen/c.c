@@ -261,6 +261,16 @@ function_head(CModel *m, GraphCode *g)
     return emit_string(&e);
 }
 
+static const char *
+graph_comment(CModel *m, const GraphCode *g)
+{
+    return arena_printf(m->cg.arena, "Graph %s of the schedule.%s%s%s",
+                        g->graph->name,
+                        g->in ? " at: which of the microbatches in `in`." : "",
+                        g->mb ? " mb: its number in the step." : "",
+                        g->slot ? " slot: its stash." : "");
+}
+
 static void
 emit_nodes(Cg *cg, const Graph *g)
 {
@@ -301,6 +311,7 @@ emit_graph(CModel *m, Graph *graph)
     g.mb = cg->uses_mb;
     g.slot = cg->uses[REGION_stash] && cg->m->slots > 1;
     Emit e = emit_new(cg->arena);
+    emit_comment(&e, graph_comment(m, &g));
     emit_line(&e, "static void");
     emit(&e, "%s{\n", function_head(m, &g));
     e.indent++;

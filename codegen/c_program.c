@@ -126,14 +126,21 @@ emit_metrics(CModel *m, Emit *e)
 /* ---- step ---- */
 
 static void
-emit_fault(CModel *m, Emit *e)
+emit_fail(Emit *e)
 {
-    (void)m;
+    emit_line(e, "return edl_fail(m, EDL_ERANGE,");
+    emit_line(e, "                \"an index that the model computes is out "
+                 "of range\");");
+}
+
+/* Takes back what the step has counted. */
+static void
+emit_fault(Emit *e)
+{
     emit_open(e, "if (m->fault)");
     emit_line(e, "m->count.microbatch = first;");
     emit_line(e, "m->phase = 0;");
-    emit_line(e, "return edl_fail(m, EDL_ERANGE, \"an index that the model "
-                 "computes is out of range\");");
+    emit_fail(e);
     emit_close(e, "");
 }
 
@@ -165,7 +172,7 @@ emit_step(CModel *m, Emit *e)
     emit_line(e, "    return s;");
     emit_line(e, "m->fault = 0;");
     emit_actions(m, e, p->actions.at, p->actions.n);
-    emit_fault(m, e);
+    emit_fault(e);
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     emit_update(m, e);
     emit_line(e, "if (out)");
@@ -203,7 +210,7 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
         emit_line(e, "    m->fault = 0;");
     }
     emit_call(m, e, g, "0", "mb", "0");
-    emit_fault(m, e);
+    emit_fault(e);
     emit_line(e, "m->phase++;");
     if (parity == 1)
         emit_line(e, "m->count.microbatch++;");
@@ -251,9 +258,9 @@ emit_pass(CModel *m, Emit *e, const char *name)
     emit_line(e, "    return s;");
     emit_line(e, "m->fault = 0;");
     emit_actions(m, e, p->actions.at, p->actions.n);
-    emit_line(e, "if (m->fault)");
-    emit_line(e, "    return edl_fail(m, EDL_ERANGE, \"an index that the "
-                 "model computes is out of range\");");
+    emit_open(e, "if (m->fault)");
+    emit_fail(e);
+    emit_close(e, "");
     emit_line(e, "if (!out)");
     emit_line(e, "    return EDL_OK;");
     if (output_text(m, "edl.valid") || output_text(m, loss_name(m)))

@@ -313,8 +313,10 @@ cells_need(Cells *c, int i)
     const char *text = cell_text(c, cell);
     if (!prints_inline(c, cell)) {
         const char *name = kernel_local(c->k, cell->path);
-        emit_line(&c->k->out, "const %s %s = %s;", c_compute(cell->dtype), name,
-                  text);
+        emit_set(&c->k->out,
+                 arena_printf(c->k->cg->arena, "const %s %s",
+                              c_compute(cell->dtype), name),
+                 text);
         text = name;
     }
     cell->now = text;
@@ -350,8 +352,8 @@ cells_put(Cells *c, const CellStore *s)
 {
     const char *to = loops_element(c->loops, s->access, "c");
     const Access *a = &c->loops->access.at[s->access];
-    emit_line(&c->k->out, "%s = %s;", to,
-              c_store(c->k->cg->arena, a->dtype, c->cell.at[s->cell].now));
+    emit_set(&c->k->out, to,
+             c_store(c->k->cg->arena, a->dtype, c->cell.at[s->cell].now));
 }
 
 /* ---- passes over a row ---- */

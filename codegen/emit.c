@@ -71,6 +71,18 @@ emit_line(Emit *e, const char *fmt, ...)
 }
 
 void
+emit_set(Emit *e, const char *to, const char *value)
+{
+    size_t width = 4 * (size_t)e->indent + strlen(to) + strlen(value) + 4;
+    if (width <= 80) {
+        emit_line(e, "%s = %s;", to, value);
+        return;
+    }
+    emit_line(e, "%s =", to);
+    emit_line(e, "    %s;", value);
+}
+
+void
 emit_open(Emit *e, const char *fmt, ...)
 {
     va_list ap;
@@ -89,16 +101,30 @@ emit_close(Emit *e, const char *tail)
     emit_line(e, "}%s", tail);
 }
 
+/* Where lines after the first begin: below the first item, or, where an item
+ * would not fit there, a little further in than the head. */
+static int
+list_column(const Emit *e, const char *head, const char *const *items, int n)
+{
+    int below = 4 * e->indent + (int)strlen(head);
+    for (int i = 0; i < n; i++)
+        if (below + (int)strlen(items[i]) + 2 > 79)
+            return 4 * e->indent + 4;
+    return below;
+}
+
 void
 emit_list(Emit *e, const char *head, const char *const *items, int n,
           const char *tail)
 {
+    int at = 4 * e->indent + (int)strlen(head);
+    int left = list_column(e, head, items, n);
     emit_indent(e);
     emit(e, "%s", head);
-    int left = 4 * e->indent + (int)strlen(head);
-    if (left > 40)
-        left = 4 * e->indent + 8;
-    int at = 4 * e->indent + (int)strlen(head);
+    if (left != at && n > 0) {
+        emit(e, "\n%*s", left, "");
+        at = left;
+    }
     for (int i = 0; i < n; i++) {
         const char *after = i + 1 < n ? "," : tail;
         int width = (int)(strlen(items[i]) + strlen(after));

@@ -22,6 +22,8 @@ void emit_text(Emit *e, const char *s, size_t n);
 /* One line at the current indentation. */
 void emit_line(Emit *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* "to = value;", on two lines where one is too long. */
+void emit_set(Emit *e, const char *to, const char *value);
 /* A line that ends in " {", and the indentation after it. */
 void emit_open(Emit *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

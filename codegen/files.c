@@ -149,8 +149,11 @@ emit_offsets(CModel *c, Emit *e)
             emit_line(e, "%s/* Places in region %s, in bytes. */",
                       i ? "\n" : "", region_name[o->region]);
         last = o->region;
-        emit_line(e, "static const int64_t %s = %" PRId64 "; /* %s */", o->name,
-                  o->at, o->comment);
+        const char *at = arena_printf(c->cg.arena, "%" PRId64 "; /* %s */",
+                                      o->at, o->comment);
+        bool fits = strlen(o->name) + strlen(at) + 23 < 80;
+        emit_line(e, "static const int64_t %s =%s%s", o->name,
+                  fits ? " " : "\n    ", at);
     }
     if (cg->offsets.n)
         emit(e, "\n");
@@ -182,7 +185,7 @@ source_text(CModel *c)
     c_programs(c, &programs); /* asks for places as well */
     emit_line(&e,
               "/* %s.c: written by edlc from %s.sched. Every kernel is a "
-              "function of pointers;\n * the graphs at the end call them "
+              "function of\n * pointers; the graphs at the end call them "
               "in the order of the schedule. */",
               c->name, c->name);
     emit_line(&e, "#include \"%s.h\"\n", c->name);

@@ -359,7 +359,7 @@ emit_piece(Kernel *k, Emit *e)
     emit_line(e, "static void");
     emit_line(e, "%s_piece(void *arg, int64_t piece)", k->name);
     emit_line(e, "{");
-    const char *after = strlen(k->name) > 20 ? "\n        " : " ";
+    const char *after = strlen(k->name) > 16 ? "\n        " : " ";
     emit_line(e, "    const %s_args *const in =%s(const %s_args *)arg;",
               k->name, after, k->name);
     for (int i = 0; i < k->params.n; i++) {

@@ -52,8 +52,8 @@ def limits(code):
     """Name of an integer input -> lo, hi, also: of the emitted table."""
     table = re.search(r"EdlTensor inputs\[\] = \{(.*?)\n\};", code, re.S)
     out = {}
-    for row in re.findall(r'\{"(\w+)", EDL_INPUT,(.*?)\},\n',
-                          (table.group(1) if table else "") + "\n", re.S):
+    for row in re.findall(r'\{"(\w+)", EDL_INPUT,(.*?)\},(?=\n    \{"|$)',
+                          table.group(1) if table else "", re.S):
         last = [int(x.strip(" ()\n")) for x in row[1].split(",")[-3:]]
         out[row[0]] = last
     return out
