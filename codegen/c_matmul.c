@@ -6,12 +6,22 @@
 
 #include <inttypes.h>
 
+/* A piece packs its rows of A for all of its columns and its columns of B for
+ * all of its rows, so it should be wide and tall, but fit the second cache; a
+ * step is waited for until the last piece is done, so there should be some,
+ * and not an odd number of them. */
 enum {
-    PANEL = 96,       /* EDL_PANEL of the runtime */
-    BLOCK_ROWS = 512, /* rows of a piece */
-    TILE_ROWS = 128,  /* of a piece whose product stays on the stack */
-    PIECE_MACS = 4 << 20,
-    SERIAL_MACS = 1 << 16
+    COLUMN_STEP = 48, /* what columns and rows of a piece are multiples of: */
+    ROW_STEP = 24,    /* tiles of any instruction set are whole */
+    MOST_ROWS = 384,
+    MOST_COLUMNS = 768,
+    LEAST_COLUMNS = 384,
+    TILE_ROWS = 128, /* of a piece whose product stays on the stack */
+    TILE_COLUMNS = 384,
+    PIECES = 4, /* at least, of a product that has as many to give */
+    FEW_PIECES = 32,
+    PIECE_MACS = 1 << 18,
+    SERIAL_MACS = 1 << 18
 };
 
 typedef struct Side {
@@ -74,16 +84,36 @@ batches(const Product *p)
     return n;
 }
 
+static int64_t
+pieces_of(int64_t n, int64_t each)
+{
+    return (n + each - 1) / each;
+}
+
+/* n in `pieces` equal ones, as far as `step` allows. */
+static int64_t
+even(int64_t n, int64_t pieces, int64_t step)
+{
+    int64_t each = pieces_of(pieces_of(n, pieces), step) * step;
+    return each < n ? each : n;
+}
+
 /* The cut into pieces follows from the shape alone. */
 static void
 cut(Product *p)
 {
-    int64_t most = p->tile ? TILE_ROWS : BLOCK_ROWS;
-    p->rows = p->m < most ? p->m : most;
-    int64_t panels = PIECE_MACS / (p->rows * p->k * PANEL);
-    p->columns = p->tile || panels < 1 ? PANEL : panels * PANEL;
-    if (p->columns > p->n)
-        p->columns = p->n;
+    int64_t nr = pieces_of(p->m, p->tile ? TILE_ROWS : MOST_ROWS);
+    int64_t nc = pieces_of(p->n, p->tile ? TILE_COLUMNS : MOST_COLUMNS);
+    int64_t others = nr * batches(p), macs = p->m * p->n * p->k / nr;
+    int64_t most = p->n / LEAST_COLUMNS;
+    if (most > macs / PIECE_MACS)
+        most = macs / PIECE_MACS;
+    if (others * nc < PIECES && nc < most)
+        nc = most < PIECES / others ? most : PIECES / others;
+    else if (others % 2 && nc % 2 && others * nc < FEW_PIECES && nc < most)
+        nc++;
+    p->rows = even(p->m, nr, ROW_STEP);
+    p->columns = even(p->n, nc, COLUMN_STEP);
 }
 
 /* ---- text ---- */

@@ -3,7 +3,7 @@
  *
  *     logits = matmul x, w                    x2, targets2 = reshape
  *     loss, lse, valid =                      loss, lse, valid, dx2 = fused
- *         cross_entropy logits, targets  =>       (kind = head, chunk = 64) {
+ *         cross_entropy logits, targets  =>       (kind = head, chunk = 256) {
  *     dlogits = cross_entropy_grad ...            matmul, cross_entropy,
  *     dx = matmul dlogits, w                      cross_entropy_grad,
  *     dw = matmul x, dlogits                      matmul, matmul,
@@ -15,7 +15,9 @@
  * accumulated by itself, later. */
 #include "passes/pass.h"
 
-enum { CHUNK_BYTES = 8 << 20, ROWS = 64 };
+/* The weight is read three times and its gradient written once a chunk, so
+ * chunks are as large as memory takes easily. */
+enum { CHUNK_BYTES = 64 << 20, LEAST_ROWS = 64 };
 
 typedef struct Head {
     Module *m;
@@ -304,8 +306,9 @@ make_backward(Head *h, Parts *p, Value *x, Value *targets)
 static int64_t
 chunk_rows(const Head *h)
 {
-    int64_t rows = CHUNK_BYTES / (4 * h->classes) / ROWS * ROWS;
-    rows = rows < ROWS ? ROWS : rows;
+    int64_t rows = LEAST_ROWS;
+    while (rows < h->rows && 8 * rows * h->classes <= CHUNK_BYTES)
+        rows *= 2;
     return rows < h->rows ? rows : h->rows;
 }
 

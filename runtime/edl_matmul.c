@@ -1,6 +1,7 @@
 #include "edl_matmul.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -17,12 +18,30 @@
 #define EDL_UNROLL
 #endif
 
+#if defined(__GNUC__)
+#define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
+#define EDL_LINES __attribute__((aligned(64)))
+#else
+#define EDL_PREFETCH(p, write) ((void)(p))
+#define EDL_LINES
+#endif
+
 enum {
     K_BLOCK = 256,   /* rows of a packed panel of B */
-    ROW_BLOCK = 512, /* rows of A that stay in the second cache */
+    ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
     MAX_COLUMNS = 48,
-    MAX_ROWS = 8
+    MAX_ROWS = 8,
+    FEW_ROWS = 16,    /* not worth a packed panel */
+    FEW_COLUMNS = 192 /* not worth packed rows */
 };
+
+/* What the next tiles read and write, asked for in time: lines of rows of
+ * `width` bytes that lie `stride` bytes apart, and a tile of C. */
+typedef struct Ahead {
+    const char *row;
+    int64_t at, width, stride;
+    const char *tile;
+} Ahead;
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TILE tile_avx512
@@ -81,7 +100,8 @@ least(int64_t x, int64_t y)
 }
 
 typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                    const float *b, float *c, int64_t c_row, int add);
+                    const float *b, int64_t b_row, float *c, int64_t c_row,
+                    int add, Ahead *ahead);
 
 typedef struct Kernel {
     const char *name;
@@ -89,28 +109,36 @@ typedef struct Kernel {
     int rows, columns;
 } Kernel;
 
-static Kernel
+/* The best first. */
+static const Kernel kernels[] = {
+#if defined(__x86_64__) && defined(__GNUC__)
+    {"avx512", tile_avx512, 8, 48},
+    {"avx2", tile_avx2, 6, 16},
+#elif defined(__aarch64__)
+    {"neon", tile_neon, 8, 12},
+#endif
+    {"c", tile_c, 4, 4},
+};
+
+/* The first of them that this machine can run. */
+static const Kernel *
 choose(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    static const Kernel avx512 = {"avx512", tile_avx512, 8, 48};
-    static const Kernel avx2 = {"avx2", tile_avx2, 6, 16};
     if (__builtin_cpu_supports("avx512f"))
-        return avx512;
+        return &kernels[0];
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return avx2;
-#elif defined(__aarch64__)
-    static const Kernel neon = {"neon", tile_neon, 8, 12};
-    return neon;
+        return &kernels[1];
+    return &kernels[2];
+#else
+    return &kernels[0];
 #endif
-    static const Kernel c = {"c", tile_c, 4, 4};
-    return c;
 }
 
 const char *
 edl_matmul_path(void)
 {
-    return choose().name;
+    return choose()->name;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -169,7 +197,10 @@ static void
 pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
      int wide)
 {
-    if (b_col == 1)
+    if (b_col == 1 && n == 48)
+        for (int64_t p = 0; p < k; p++)
+            memcpy(to + p * wide, b + p * b_row, sizeof *b * 48);
+    else if (b_col == 1)
         for (int64_t p = 0; p < k; p++)
             memcpy(to + p * wide, b + p * b_row, sizeof *b * (size_t)n);
     else if (b_row == 1)
@@ -182,62 +213,158 @@ pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
         memset(to + p * wide + n, 0, sizeof *b * (size_t)(wide - n));
 }
 
-/* A tile of which only `rows` rows and `columns` columns exist: through a
- * whole one on the stack; rows that do not exist repeat the last. */
+/* Two bands of 8 adjacent rows of A where a_row is 1: a line is read once. */
 static void
-edge(const Kernel *kernel, int64_t k, const float *a, int64_t a_row,
-     int64_t a_col, const float *b, float *c, int64_t c_row, int add, int rows,
-     int columns)
+pack_two_bands(float *to, const float *a, int64_t a_col, int64_t k)
 {
-    float tile[MAX_ROWS * MAX_COLUMNS];
-    float left[MAX_ROWS * K_BLOCK];
-    int wide = kernel->columns;
-    for (int i = 0; i < kernel->rows; i++) {
-        const float *from = a + (i < rows ? i : rows - 1) * a_row;
-        for (int64_t p = 0; p < k; p++)
-            left[p * kernel->rows + i] = from[p * a_col];
+    float *second = to + 8 * k;
+    for (int64_t p = 0; p < k; p++) {
+        memcpy(to + 8 * p, a + p * a_col, sizeof *a * 8);
+        memcpy(second + 8 * p, a + p * a_col + 8, sizeof *a * 8);
     }
-    memset(tile, 0, sizeof tile);
-    for (int i = 0; add && i < rows; i++)
-        memcpy(tile + i * wide, c + i * c_row, sizeof *c * (size_t)columns);
-    kernel->run(k, left, 1, kernel->rows, b, tile, wide, add);
-    for (int i = 0; i < rows; i++)
-        memcpy(c + i * c_row, tile + i * wide, sizeof *c * (size_t)columns);
 }
 
-/* One packed panel against the next `rows` rows of A. */
+/* Bands of `tall` rows of A, each as k columns one after the other; rows that
+ * do not exist are 0. */
 static void
-panel_rows(const Kernel *kernel, const EdlProduct *s, int64_t k,
-           const float *a, const float *panel, float *c, int64_t rows, int n,
-           int add)
+pack_bands(float *to, const float *a, int64_t a_row, int64_t a_col, int64_t k,
+           int64_t rows, int tall)
 {
-    for (int64_t i = 0; i < rows; i += kernel->rows) {
-        int m = (int)least(rows - i, kernel->rows);
-        const float *left = a + i * s->a_row;
-        float *to = c + i * s->c_row;
-        if (m == kernel->rows && n == kernel->columns)
-            kernel->run(k, left, s->a_row, s->a_col, panel, to, s->c_row, add);
-        else
-            edge(kernel, k, left, s->a_row, s->a_col, panel, to, s->c_row, add,
-                 m, n);
+    for (int64_t i = 0; i < rows; i += tall) {
+        const float *from = a + i * a_row;
+        if (a_row == 1 && tall == 8 && rows - i >= 16) {
+            pack_two_bands(to + i * k, from, a_col, k);
+            i += tall;
+        } else {
+            pack(to + i * k, from, a_col, a_row, k, (int)least(rows - i, tall),
+                 tall);
+        }
     }
+}
+
+/* Rows of A times a panel of B. */
+typedef struct Block {
+    const Kernel *kernel;
+    int64_t k, rows;
+    const float *a; /* row i of it at a + i * a_step */
+    int64_t a_step, a_row, a_col;
+    const float *b;
+    int64_t b_row;
+    float *c;
+    int64_t c_row;
+    int columns, add;
+    bool bands; /* a is packed */
+} Block;
+
+/* A tile of which only `rows` rows and some columns exist: through a whole
+ * one on the stack. */
+static void
+edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
+{
+    EDL_LINES float tile[MAX_ROWS * MAX_COLUMNS];
+    EDL_LINES float left[MAX_ROWS * K_BLOCK];
+    int wide = s->kernel->columns, tall = s->kernel->rows;
+    size_t bytes = sizeof *c * (size_t)s->columns;
+    if (!s->bands) {
+        pack(left, a, s->a_col, s->a_row, s->k, rows, tall);
+        a = left;
+    }
+    memset(tile, 0, sizeof tile);
+    for (int i = 0; s->add && i < rows; i++)
+        memcpy(tile + i * wide, c + i * s->c_row, bytes);
+    s->kernel->run(s->k, a, 1, tall, s->b, s->b_row, tile, wide, s->add, ahead);
+    for (int i = 0; i < rows; i++)
+        memcpy(c + i * s->c_row, tile + i * wide, bytes);
+}
+
+static void
+block_run(const Block *s, Ahead *ahead)
+{
+    int tall = s->kernel->rows;
+    for (int64_t i = 0; i < s->rows; i += tall) {
+        int rows = (int)least(s->rows - i, tall);
+        const float *a = s->a + i * s->a_step;
+        float *c = s->c + i * s->c_row;
+        bool last = s->rows - i <= tall;
+        ahead->tile = (const char *)(last ? s->c + s->kernel->columns
+                                          : c + tall * s->c_row);
+        if (rows == tall && s->columns == s->kernel->columns)
+            s->kernel->run(s->k, a, s->a_row, s->a_col, s->b, s->b_row, c,
+                           s->c_row, s->add, ahead);
+        else
+            edge(s, a, c, rows, ahead);
+    }
+}
+
+/* The lines of a panel of B that starts at b. */
+static Ahead
+ahead_of(const EdlProduct *s, const float *b, int64_t k, int columns)
+{
+    Ahead h = {(const char *)b, 0, 0, 0, (const char *)b};
+    bool across = s->b_col != 1;
+    h.width = (int64_t)sizeof *b * (across ? k : columns);
+    h.stride = (int64_t)sizeof *b * (across ? s->b_col : s->b_row);
+    return h;
+}
+
+/* Columns j0 <= j < j1 of a block that has its rows of A already. */
+static void
+panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
+       int64_t j1)
+{
+    EDL_LINES float panel[K_BLOCK * MAX_COLUMNS];
+    int wide = block->kernel->columns;
+    for (int64_t j = j0; j < j1; j += wide) {
+        const float *from = b + j * s->b_col;
+        bool last = j1 - j <= wide;
+        Ahead ahead = ahead_of(s, last ? from : from + wide * s->b_col,
+                               block->k, wide);
+        block->columns = (int)least(j1 - j, wide);
+        block->c = c + j;
+        if (s->b_col == 1 && block->columns == wide &&
+            block->rows <= FEW_ROWS) {
+            block->b = from;
+            block->b_row = s->b_row;
+        } else {
+            pack(panel, from, s->b_row, s->b_col, block->k, block->columns,
+                 wide);
+            block->b = panel;
+            block->b_row = wide;
+        }
+        block_run(block, &ahead);
+    }
+}
+
+static void
+product(const Kernel *kernel, const EdlProduct *s, const float *a,
+        const float *b, float *c, int64_t i0, int64_t i1, int64_t j0,
+        int64_t j1, int add)
+{
+    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
+    Block block;
+    block.kernel = kernel;
+    block.c_row = s->c_row;
+    block.bands = j1 - j0 >= FEW_COLUMNS || (s->a_col != 1 && i1 - i0 > 8);
+    for (int64_t i = i0; i < i1; i += ROW_BLOCK)
+        for (int64_t p = 0; p < s->k; p += K_BLOCK) {
+            block.k = least(s->k - p, K_BLOCK);
+            block.rows = least(i1 - i, ROW_BLOCK);
+            block.add = add || p;
+            block.a = a + i * s->a_row + p * s->a_col;
+            if (block.bands)
+                pack_bands(left, block.a, s->a_row, s->a_col, block.k,
+                           block.rows, kernel->rows);
+            block.a = block.bands ? left : block.a;
+            block.a_step = block.bands ? block.k : s->a_row;
+            block.a_row = block.bands ? 1 : s->a_row;
+            block.a_col = block.bands ? kernel->rows : s->a_col;
+            panels(s, &block, b + p * s->b_row, c + i * s->c_row, j0, j1);
+        }
 }
 
 void
 edl_matmul(const EdlProduct *s, const float *a, const float *b, float *c,
            int64_t i0, int64_t i1, int64_t j0, int64_t j1, int add)
 {
-    const Kernel kernel = choose();
-    float panel[K_BLOCK * MAX_COLUMNS];
-    for (int64_t i = i0; i < i1; i += ROW_BLOCK)
-        for (int64_t p = 0; p < s->k; p += K_BLOCK)
-            for (int64_t j = j0; j < j1; j += kernel.columns) {
-                int64_t k = least(s->k - p, K_BLOCK);
-                int64_t rows = least(i1 - i, ROW_BLOCK);
-                int n = (int)least(j1 - j, kernel.columns);
-                pack(panel, b + p * s->b_row + j * s->b_col, s->b_row,
-                     s->b_col, k, n, kernel.columns);
-                panel_rows(&kernel, s, k, a + i * s->a_row + p * s->a_col,
-                           panel, c + i * s->c_row + j, rows, n, add || p);
-            }
+    product(choose(), s, a, b, c, i0, i1, j0, j1, add);
 }

@@ -22,11 +22,9 @@ typedef struct EdlProduct {
     int64_t c_row;        /* C(i, j) = c[i * c_row + j] */
 } EdlProduct;
 
-/* Columns that a piece of a product should be a multiple of. */
-#define EDL_PANEL 96
-
 /* Rows i0 <= i < i1 and columns j0 <= j < j1 of the product. a, b and c point
- * to element (0, 0). add: C is added to. Takes 64 KiB of stack. */
+ * to element (0, 0). add: C is added to. The more rows and columns at once,
+ * the less is packed twice. Takes 512 KiB of stack. */
 void edl_matmul(const EdlProduct *s, const float *a, const float *b, float *c,
                 int64_t i0, int64_t i1, int64_t j0, int64_t j1, int add);
 

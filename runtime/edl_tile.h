@@ -2,13 +2,16 @@
  * instruction set. Before it: TILE (name), TILE_TARGET (attribute), V (vector
  * type), V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA, TILE_ROWS, TILE_VECS.
  *
- * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms; b is a packed
- * panel, row p at b + p * TILE_VECS * V_WIDTH. */
+ * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms; row p of b lies
+ * at b + p * b_row. Every fourth term asks for a line of what comes next. */
 TILE_TARGET static void
 TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
-     float *c, int64_t c_row, int add)
+     int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
 {
     V sum[TILE_ROWS][TILE_VECS];
+    const char *line = ahead->row;
+    const char *next = ahead->tile;
+    int64_t at = ahead->at;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -17,6 +20,18 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
                 add ? V_LOAD(c + i * c_row + j * V_WIDTH) : V_SPLAT(0.0f);
     }
     for (int64_t p = 0; p < k; p++) {
+        if (p % 4 == 0) {
+            EDL_PREFETCH(line + at, 0);
+            at += 64;
+            line += at < ahead->width ? 0 : ahead->stride;
+            at = at < ahead->width ? at : 0;
+            if (p < 4 * TILE_ROWS) {
+                EDL_UNROLL
+                for (int j = 0; j <= TILE_VECS * V_WIDTH / 16; j++)
+                    EDL_PREFETCH(next + 64 * j, 1);
+                next += c_row * (int64_t)sizeof *c;
+            }
+        }
         V row[TILE_VECS];
         EDL_UNROLL
         for (int j = 0; j < TILE_VECS; j++)
@@ -29,8 +44,10 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
                 sum[i][j] = V_FMA(x, row[j], sum[i][j]);
         }
         a += a_col;
-        b += TILE_VECS * V_WIDTH;
+        b += b_row;
     }
+    ahead->row = line;
+    ahead->at = at;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
