@@ -125,22 +125,15 @@ emit_metrics(CModel *m, Emit *e)
 
 /* ---- step ---- */
 
+/* A bad index takes back what the step has counted. */
 static void
-emit_fail(Emit *e)
+emit_fault(Emit *e, const char *phase)
 {
-    emit_line(e, "return edl_fail(m, EDL_ERANGE,");
-    emit_line(e, "                \"an index that the model computes is out "
-                 "of range\");");
-}
-
-/* Takes back what the step has counted. */
-static void
-emit_fault(Emit *e)
-{
-    emit_open(e, "if (m->fault)");
+    emit_line(e, "s = edl_check_fault(m, \"%s\");", phase);
+    emit_open(e, "if (s != EDL_OK)");
     emit_line(e, "m->count.microbatch = first;");
     emit_line(e, "m->phase = 0;");
-    emit_fail(e);
+    emit_line(e, "return s;");
     emit_close(e, "");
 }
 
@@ -166,13 +159,12 @@ emit_step(CModel *m, Emit *e)
     emit_line(e, "if (m->phase != 0)");
     emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"step: in the middle of "
                  "another\");");
-    emit_line(e, "const EdlStatus s = edl_check_inputs(m, in, %" PRId64 ");",
+    emit_line(e, "EdlStatus s = edl_check_inputs(m, in, %" PRId64 ");",
               m->accumulate);
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_line(e, "m->fault = 0;");
     emit_actions(m, e, p->actions.at, p->actions.n);
-    emit_fault(e);
+    emit_fault(e, "a step");
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     emit_update(m, e);
     emit_line(e, "if (out)");
@@ -202,15 +194,11 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
               m->accumulate);
     emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"%s: not its turn\");",
               name);
-    emit_line(e, "const EdlStatus s = edl_check_inputs(m, in, 1);");
+    emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    if (parity == 0) {
-        emit_line(e, "if (mb == 0)");
-        emit_line(e, "    m->fault = 0;");
-    }
     emit_call(m, e, g, "0", "mb", "0");
-    emit_fault(e);
+    emit_fault(e, name);
     emit_line(e, "m->phase++;");
     if (parity == 1)
         emit_line(e, "m->count.microbatch++;");
@@ -253,16 +241,13 @@ emit_pass(CModel *m, Emit *e, const char *name)
               name);
     emit_line(e, "{");
     e->indent++;
-    emit_line(e, "const EdlStatus s = edl_check_inputs(m, in, 1);");
+    emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_line(e, "m->fault = 0;");
     emit_actions(m, e, p->actions.at, p->actions.n);
-    emit_open(e, "if (m->fault)");
-    emit_fail(e);
-    emit_close(e, "");
-    emit_line(e, "if (!out)");
-    emit_line(e, "    return EDL_OK;");
+    emit_line(e, "s = edl_check_fault(m, \"%s\");", name);
+    emit_line(e, "if (s != EDL_OK || !out)");
+    emit_line(e, "    return s;");
     if (output_text(m, "edl.valid") || output_text(m, loss_name(m)))
         emit_line(e, "unsigned char *const io = m->region[EDL_IO];");
     emit_losses(m, e);

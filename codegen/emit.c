@@ -16,7 +16,7 @@ void
 emit_text(Emit *e, const char *s, size_t n)
 {
     if (e->n + n + 1 > e->cap) {
-        size_t cap = e->cap ? 2 * e->cap : 1024;
+        size_t cap = e->cap ? 2 * e->cap : 64;
         while (cap < e->n + n + 1)
             cap *= 2;
         e->at = arena_grow(e->arena, e->at, e->cap, cap);
