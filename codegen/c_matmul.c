@@ -227,6 +227,18 @@ emit_product(Kernel *k, const Product *p)
     emit_list(e, "edl_matmul(", items, 9, ");");
 }
 
+static const char *
+plain_target(Kernel *k, const Product *p)
+{
+    Arena *a = k->cg->arena;
+    if (p->tile)
+        return arena_printf(
+            a, "tile[(row - row0) * %" PRId64 " + c0 + l - col0]", p->columns);
+    return arena_printf(a, "%s[row * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
+                        kernel_name(k, p->c.param), p->c.row, p->c.col,
+                        batch_offset(k, p, &p->c));
+}
+
 /* The product of other types: 64 columns at a time. */
 static void
 emit_plain(Kernel *k, const Product *p)
@@ -235,10 +247,12 @@ emit_plain(Kernel *k, const Product *p)
     Arena *a = k->cg->arena;
     Dtype d = p->a.dtype, to = p->c.dtype;
     const char *t = c_compute(d), *fma = d == DT_f64 ? "fma" : "edl_fmaf";
-    const char *c =
-        arena_printf(a, "%s[row * %" PRId64 " + (c0 + l) * %" PRId64 "%s]",
-                     kernel_name(k, p->c.param), p->c.row, p->c.col,
-                     batch_offset(k, p, &p->c));
+    const char *c = plain_target(k, p), *sum = "sum[l]";
+    if (p->tile) { /* rounded as a store would */
+        sum = c_load(a, d, c_store(a, d, sum));
+        emit_line(e, "%s tile[%" PRId64 "];", t, p->rows * p->columns);
+        to = DT_f32;
+    }
     emit_open(e, "for (int64_t row = row0; row < row1; row++)");
     emit_open(e, "for (int64_t c0 = col0; c0 < col1; c0 += 64)");
     emit_line(e, "const int64_t n = col1 - c0 < 64 ? col1 - c0 : 64;");
@@ -262,7 +276,7 @@ emit_plain(Kernel *k, const Product *p)
               c_load(a, d, right));
     emit_close(e, "");
     emit_line(e, "for (int64_t l = 0; l < n; l++)");
-    emit_line(e, "    %s = %s;", c, c_store(a, to, "sum[l]"));
+    emit_line(e, "    %s = %s;", c, c_store(a, to, sum));
     emit_close(e, "");
     emit_close(e, "");
 }
@@ -391,7 +405,8 @@ product_cell(Cells *c, Loops *s, const Product *p)
     int access;
     if (p->tile) {
         stride[s->rank - 1] = 1;
-        access = loops_strided(s, -1, DT_f32, stride);
+        access =
+            loops_strided(s, -1, t->dtype == DT_f64 ? DT_f64 : DT_f32, stride);
         Access *a = &s->access.at[access];
         a->base = "tile";
         a->late = true;
@@ -473,9 +488,7 @@ matmul_body(Kernel *k)
                      p.node->args[1]->name, rest ? " and what follows" : "",
                      describe(k->cg, y));
     bool open = open_pieces(k, &p);
-    if (p.plain && p.tile)
-        cg_refuse(k->cg, p.node, "has no C in a group that is not f32");
-    else if (p.plain)
+    if (p.plain)
         emit_plain(k, &p);
     else
         emit_product(k, &p);

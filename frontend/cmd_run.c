@@ -210,6 +210,25 @@ build_and_run(Session *s, const OutFiles *files, const char *name)
     return become(&b, name);
 }
 
+/* The model to train: of several the only one that has a train block. */
+static Module *
+choose_model(Session *s, const LowerOptions *o)
+{
+    Modules all = {0};
+    Module *found = NULL;
+    int n = 0;
+    if (!o->model && lower_file(s->arena, s->interner, s->diag, o, &all)) {
+        for (int i = 0; i < all.n; i++) {
+            found = all.at[i]->train ? all.at[i] : found;
+            n += all.at[i]->train != NULL;
+        }
+        if (n == 1)
+            return found;
+    }
+    return diag_count(s->diag) ? NULL
+                               : lower_model(s->arena, s->interner, s->diag, o);
+}
+
 Status
 cmd_run(Session *s)
 {
@@ -221,7 +240,7 @@ cmd_run(Session *s)
         return STATUS_INPUT;
     if (s->options->grads && o.mode == LOWER_train)
         o.mode = LOWER_grads;
-    Module *m = lower_model(s->arena, s->interner, s->diag, &o);
+    Module *m = choose_model(s, &o);
     if (!m)
         return STATUS_INPUT;
     OutFiles files = {0};
