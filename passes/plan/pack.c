@@ -42,9 +42,13 @@ pack_fit(PackItem *items, int n, int64_t align, int64_t capacity,
          int64_t effort)
 {
     Arena *a = arena_new();
-    const PackProblem *p = pack_problem(a, items, n, align);
+    PackProblem *p = pack_problem(a, items, n, align);
     int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1);
-    bool fits = pack_search(p, capacity / align, &effort, offset);
+    bool fits = n > 0 ? pack_greedy(p, offset) <= capacity / align : true;
+    if (!fits && n <= SEARCH_ITEMS) {
+        pack_sort_neighbours(p);
+        fits = pack_search(p, capacity / align, &effort, offset);
+    }
     for (int i = 0; fits && i < n; i++)
         items[i].offset = offset[i] * align;
     arena_free(a);
@@ -75,11 +79,13 @@ int64_t
 pack_lowest(PackItem *items, int n, int64_t align, int64_t effort)
 {
     Arena *a = arena_new();
-    const PackProblem *p = pack_problem(a, items, n, align);
+    PackProblem *p = pack_problem(a, items, n, align);
     int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1);
     int64_t high = n > 0 ? pack_greedy(p, offset) : 0, low = bound(p);
-    if (high > low && n <= SEARCH_ITEMS)
+    if (high > low && n <= SEARCH_ITEMS) {
+        pack_sort_neighbours(p);
         high = lower(p, low, high, effort, offset);
+    }
     for (int i = 0; i < n; i++)
         items[i].offset = offset[i] * align;
     arena_free(a);

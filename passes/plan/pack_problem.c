@@ -125,3 +125,31 @@ pack_problem(Arena *a, const PackItem *items, int n, int64_t align)
     find_neighbours(p, e);
     return p;
 }
+
+typedef struct Sized {
+    int64_t size;
+    int item;
+} Sized;
+
+static int
+by_size(const void *a, const void *b)
+{
+    const Sized *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->item - y->item;
+}
+
+void
+pack_sort_neighbours(PackProblem *p)
+{
+    Sized *s = ARENA_ARRAY(p->arena, Sized, p->n + 1);
+    for (int i = 0; i < p->n; i++) {
+        int *near = p->near + p->start[i], n = p->start[i + 1] - p->start[i];
+        for (int k = 0; k < n; k++)
+            s[k] = (Sized){p->size[near[k]], near[k]};
+        qsort(s, (size_t)n, sizeof *s, by_size);
+        for (int k = 0; k < n; k++)
+            near[k] = s[k].item;
+    }
+}

@@ -14,9 +14,12 @@ typedef struct PackProblem {
     int *first, *last; /* sections of an item, both inclusive */
     int64_t *load;     /* of a section: all sizes alive in it */
     int *start;        /* neighbours of i: near[start[i]] .. near[start[i+1]-1],
-                        * those alive together with it, ascending */
+                        * those alive together with it */
     int *near;
 } PackProblem;
+
+/* Neighbours smallest first, as the search wants them. */
+void pack_sort_neighbours(PackProblem *p);
 
 PackProblem *pack_problem(Arena *a, const PackItem *items, int n,
                           int64_t align);

@@ -8,9 +8,11 @@
 
 enum {
     MAX_BRANCH = 24,  /* alternatives kept of one step */
-    TRY_STEPS = 700,  /* of a try; grows with the number of items */
+    TRY_STEPS = 150,  /* of a try, and one more for each item */
+    LONG_STEPS = 3000,
+    LONG_EVERY = 16,
     STATIC_EVERY = 40,
-    STALE_TRIES = 250
+    STALE_TRIES = 80
 };
 
 typedef struct Undo {
@@ -25,7 +27,8 @@ typedef struct Search {
     int64_t *offset; /* -1: not placed */
     int64_t *lifted; /* least, or what unplaced neighbours lift it to */
     int64_t *rest;   /* of a section: sizes not placed yet */
-    int64_t *floor;  /* of a section: least of lifted */
+    int *next;       /* of a section: itself, or one nearer to the next that
+                      * has no floor yet */
     int64_t *priority;
     int *open;       /* unplaced items, in no order that matters */
     int *open_place;
@@ -33,6 +36,7 @@ typedef struct Search {
     Undo *undo;
     int n_undo;
     int64_t *fails; /* of a section, in this round */
+    int lo, hi;      /* sections that the last failure has to do with */
     int most;        /* items placed at once in this try */
     int64_t steps;   /* left in this try */
     uint64_t random;
@@ -93,6 +97,8 @@ lift(const Search *s, int i, int64_t low)
         int j = p->near[k];
         if (s->offset[j] >= 0)
             continue;
+        if (best >= 0 && low + p->size[j] >= best)
+            break;
         int64_t top = (s->least[j] < low ? low : s->least[j]) + p->size[j];
         if (best < 0 || top < best)
             best = top;
@@ -105,6 +111,76 @@ blame_item(Search *s, int i)
 {
     for (int t = s->p->first[i]; t <= s->p->last[i]; t++)
         s->fails[t]++;
+    s->lo = s->p->first[i];
+    s->hi = s->p->last[i];
+}
+
+/* By lifted; they are nearly sorted from the step before. */
+static void
+sort_open(Search *s)
+{
+    for (int k = 1; k < s->n_open; k++) {
+        int i = s->open[k], at = k;
+        int64_t v = s->lifted[i];
+        for (; at > 0 && s->lifted[s->open[at - 1]] > v; at--) {
+            s->open[at] = s->open[at - 1];
+            s->open_place[s->open[at]] = at;
+        }
+        s->open[at] = i;
+        s->open_place[i] = at;
+    }
+}
+
+static int
+next_section(Search *s, int t)
+{
+    while (s->next[t] != t) {
+        s->next[t] = s->next[s->next[t]];
+        t = s->next[t];
+    }
+    return t;
+}
+
+static void
+blame_section(Search *s, int t)
+{
+    const PackProblem *p = s->p;
+    s->fails[t]++;
+    s->lo = s->hi = t;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        if (p->first[i] > t || p->last[i] < t)
+            continue;
+        if (p->first[i] < s->lo)
+            s->lo = p->first[i];
+        if (p->last[i] > s->hi)
+            s->hi = p->last[i];
+    }
+}
+
+static bool
+floors_fit(Search *s)
+{
+    const PackProblem *p = s->p;
+    int left = 0;
+    for (int t = 0; t < p->n_sections; t++) {
+        s->next[t] = s->rest[t] ? t : t + 1;
+        left += s->rest[t] != 0;
+    }
+    s->next[p->n_sections] = p->n_sections;
+    for (int k = 0; k < s->n_open && left > 0; k++) {
+        int i = s->open[k];
+        for (int t = next_section(s, p->first[i]); t <= p->last[i];
+             t = next_section(s, t)) {
+            if (s->lifted[i] + s->rest[t] > s->capacity) {
+                blame_section(s, t);
+                return false;
+            }
+            s->next[t] = t + 1;
+            left--;
+        }
+    }
+    return true;
 }
 
 /* False when no placement above `low` can be completed. Sets *window: an item
@@ -127,20 +203,8 @@ look(Search *s, int64_t low, int64_t *window)
             return false;
         }
     }
-    for (int t = 0; t < p->n_sections; t++)
-        s->floor[t] = s->capacity;
-    for (int k = 0; k < s->n_open; k++) {
-        int i = s->open[k];
-        for (int t = p->first[i]; t <= p->last[i]; t++)
-            if (s->lifted[i] < s->floor[t])
-                s->floor[t] = s->lifted[i];
-    }
-    for (int t = 0; t < p->n_sections; t++)
-        if (s->floor[t] + s->rest[t] > s->capacity) {
-            s->fails[t]++;
-            return false;
-        }
-    return true;
+    sort_open(s);
+    return floors_fit(s);
 }
 
 static bool
@@ -181,28 +245,51 @@ lonely(const Search *s, int i)
     return true;
 }
 
+/* Sections that failures have to do with, of several together. */
+static void
+join_blame(const Search *s, int *lo, int *hi)
+{
+    if (s->lo < *lo)
+        *lo = s->lo;
+    if (s->hi > *hi)
+        *hi = s->hi;
+}
+
+static bool
+is_to_blame(const Search *s, int i)
+{
+    return s->p->first[i] <= s->hi && s->p->last[i] >= s->lo;
+}
+
+/* Places all that is open, at `low` or above. An item that a failure has
+ * nothing to do with is not moved: the failure goes on to the one before. */
 static bool
 descend(Search *s, int64_t low)
 {
+    int64_t window;
+    int branch[MAX_BRANCH], lo = s->p->n_sections, hi = -1;
     if (s->n_open == 0)
         return true;
     if (s->p->n - s->n_open > s->most)
         s->most = s->p->n - s->n_open;
-    int64_t window;
     if (s->steps-- <= 0 || !look(s, low, &window))
         return false;
-    int branch[MAX_BRANCH];
     int n = branches(s, low, window, branch);
-    for (int k = 0; k < n && s->steps > 0; k++) {
+    for (int k = 0; k < n; k++) {
         int i = branch[k], mark = s->n_undo;
         bool alone = lonely(s, i);
         place(s, i);
         if (descend(s, s->offset[i]))
             return true;
         take_back(s, i, mark);
+        if (s->steps <= 0 || !is_to_blame(s, i))
+            return false;
+        join_blame(s, &lo, &hi);
         if (alone)
             break;
     }
+    s->lo = n > 0 ? lo : 0;
+    s->hi = n > 0 ? hi : s->p->n_sections;
     return false;
 }
 
@@ -290,7 +377,7 @@ disturb(Search *s, const int64_t *from)
     uint64_t span = (uint64_t)p->n;
     for (int i = 0; i < p->n; i++) {
         bool there = p->first[i] <= worst && worst <= p->last[i];
-        if (draw(s) % (there ? 6 : 60) == 0)
+        if (draw(s) % (there ? 8 : 80) == 0)
             s->priority[i] += (int64_t)(draw(s) % span) -
                               (int64_t)(there ? span / 4 : span / 2);
     }
@@ -311,7 +398,7 @@ search_new(const PackProblem *p, int64_t capacity)
     s->lifted = ARENA_ARRAY(a, int64_t, n + 1);
     s->priority = ARENA_ARRAY(a, int64_t, n + 1);
     s->rest = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
-    s->floor = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
+    s->next = ARENA_ARRAY(a, int, p->n_sections + 2);
     s->fails = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
     s->open = ARENA_ARRAY(a, int, n + 1);
     s->open_place = ARENA_ARRAY(a, int, n + 1);
@@ -327,7 +414,8 @@ rounds(Search *s, int64_t *effort)
     int64_t *keep = ARENA_ARRAY(s->p->arena, int64_t, n + 1);
     Rank *ranks = ARENA_ARRAY(s->p->arena, Rank, n + 1);
     for (int64_t t = 0; *effort > 0; t++) {
-        int64_t steps = TRY_STEPS + n;
+        int64_t steps = t % LONG_EVERY == LONG_EVERY - 1 ? LONG_STEPS
+                                                         : TRY_STEPS + n;
         if (t % STATIC_EVERY == 0) {
             static_order(s, ranks, (int)(t / STATIC_EVERY % 4), s->priority);
             steps *= 2;
