@@ -1,0 +1,192 @@
+/* What changes tensors: every effect of the model once a microbatch (or once
+ * a step), on one tensor in the model's order, in the graph of its phase. */
+#include <inttypes.h>
+
+#include "passes/plan/check_parts.h"
+
+static const Tensor *
+effect_tensor(const Node *n)
+{
+    if ((n->op == OP_adamw || n->op == OP_sgd) && n->n_args)
+        return n->args[0]->def->tensor;
+    return n->tensor;
+}
+
+Track *
+check_track(Check *c, const Tensor *t)
+{
+    return &c->tracks[t->mark];
+}
+
+static void
+collect(Check *c, const Graph *g, Phase phase)
+{
+    graph_each(g, n) {
+        Phase of = g->owner ? phase : n->phase;
+        if (n->body)
+            collect(c, n->body, of);
+        const Tensor *t = n->n_results ? NULL : effect_tensor(n);
+        if (!t)
+            continue;
+        Track *track = check_track(c, module_tensor(c->m, t->name));
+        Effect e = {n->mark, n};
+        if (of == PHASE_update)
+            vec_push(c->arena, &track->update, e);
+        else
+            vec_push(c->arena, &track->micro, e);
+    }
+}
+
+void
+check_effects_begin(Check *c)
+{
+    for (int i = 0; i < c->n_tracks; i++) {
+        Track *t = &c->tracks[i];
+        t->micro.n = t->update.n = 0;
+        t->done = t->updated = 0;
+        t->changed = false;
+    }
+    collect(c, c->main, PHASE_forward);
+}
+
+void
+check_effects_end(Check *c, Span at)
+{
+    for (int i = 0; i < c->n_tracks; i++) {
+        const Track *t = &c->tracks[i];
+        int64_t want = t->micro.n * c->microbatches;
+        bool update = t->done == want;
+        if (update && t->updated == t->update.n)
+            continue;
+        const Effect *e = update ? &t->update.at[t->updated]
+                                 : &t->micro.at[t->done % t->micro.n];
+        check_fault(c, t->tensor->loc.line ? t->tensor->loc : at,
+                    "%s: the model changes it %" PRId64 " times, the schedule "
+                    "%" PRId64 " times: a %s is missing", t->tensor->name,
+                    update ? (int64_t)t->update.n : want,
+                    update ? (int64_t)t->updated : t->done,
+                    op_info[e->node->op].name);
+        check_note(c, e->node->loc, "the model has it from here");
+    }
+}
+
+void
+check_effects_skip(Check *c, int64_t more)
+{
+    for (int i = 0; i < c->n_tracks; i++) {
+        Track *t = &c->tracks[i];
+        t->done += more * t->micro.n;
+        for (int64_t s = 0; t->cell && s < c->m->slots; s++) {
+            t->cell[s].mb += more;
+            if (t->tensor->kind != TENSOR_stash)
+                break;
+        }
+    }
+}
+
+/* ---- reads ---- */
+
+static bool
+state_is_old(Check *c, const Node *n, const Track *t)
+{
+    int64_t before = c->mb * t->micro.n;
+    if (t->done == before)
+        return true;
+    if (t->done > before)
+        check_fault_at(c, n,
+                       "%s has its next value already: every read of a "
+                       "microbatch sees the old one", n->tensor->name);
+    else
+        check_fault_at(c, n, "%s has not its value of this microbatch yet",
+                       n->tensor->name);
+    return false;
+}
+
+bool
+check_effects_read(Check *c, const Node *n)
+{
+    const Track *t = check_track(c, n->tensor);
+    switch (n->tensor->kind) {
+    case TENSOR_param:
+    case TENSOR_frozen:
+    case TENSOR_opt:
+    case TENSOR_counter:
+        if (!t->changed && !t->updated)
+            return true;
+        check_fault_at(c, n, "%s is updated already", n->tensor->name);
+        return false;
+    case TENSOR_state:
+        return state_is_old(c, n, t);
+    case TENSOR_grad:
+        if (t->done == t->micro.n * c->microbatches)
+            return true;
+        check_fault_at(c, n, "%s is not complete yet", n->tensor->name);
+        return false;
+    case TENSOR_input:
+    case TENSOR_output:
+    case TENSOR_stash:
+    case TENSOR_KIND_COUNT:
+        break;
+    }
+    return true;
+}
+
+/* ---- changes ---- */
+
+static void
+check_turn(Check *c, const Node *n, const Effect *want, int number)
+{
+    const Node *outer = want->node;
+    while (outer->graph->owner)
+        outer = outer->graph->owner;
+    if (number != NO_NUMBER && number != want->number) {
+        check_fault_at(c, n, "another change of %s comes first in the model",
+                       effect_tensor(n)->name);
+        check_note(c, want->node->loc, "the model has it from here");
+    } else if (outer->phase != c->phase) {
+        check_fault_at(c, n, "belongs to the %s pass",
+                       phase_name[outer->phase]);
+    }
+}
+
+static void
+check_micro(Check *c, const Node *n, Track *t, int number)
+{
+    int64_t first = c->mb * t->micro.n;
+    if (t->micro.n == 0) {
+        check_fault_at(c, n, "the model does not change %s in this pass",
+                       t->tensor->name);
+        return;
+    }
+    if (t->done < first) {
+        check_fault_at(c, n, "%s lacks a change of an earlier microbatch",
+                       t->tensor->name);
+        return;
+    }
+    if (t->done >= first + t->micro.n) {
+        check_fault_at(c, n, "changes %s once more than the model",
+                       t->tensor->name);
+        return;
+    }
+    check_turn(c, n, &t->micro.at[t->done - first], number);
+    t->done++;
+}
+
+void
+check_effect(Check *c, const Node *n, int number)
+{
+    Track *t = check_track(c, effect_tensor(n));
+    if (c->phase != PHASE_update) {
+        check_micro(c, n, t, number);
+        return;
+    }
+    if (t->updated >= t->update.n) {
+        check_fault_at(c, n, t->update.n ? "changes %s once more than the model"
+                                         : "the model does not change %s in "
+                                           "its update",
+                       t->tensor->name);
+        return;
+    }
+    check_turn(c, n, &t->update.at[t->updated], number);
+    t->updated++;
+}

@@ -1,0 +1,216 @@
+/* Bytes: a record for every value that is read later and a cell for every
+ * tensor; what is written over them is noted, and said when they are read. */
+#include <stdlib.h>
+
+#include "ir/extent.h"
+#include "ir/scratch.h"
+#include "passes/plan/check_parts.h"
+
+/* ---- places ---- */
+
+/* base: a multiple of 64 bytes, and so of the bits of any element. */
+static Place
+place(Region region, int64_t slot, const Type *t, const Layout *l, int64_t base)
+{
+    Place p = {.region = region, .slot = slot, .type = *t, .layout = *l};
+    p.layout.offset += base / dtype_info[t->dtype].bits * 8;
+    extent_range(t, &p.layout, &p.first, &p.last);
+    return p;
+}
+
+static int64_t
+slot_of(const Check *c, const Tensor *t)
+{
+    return t->kind == TENSOR_stash ? c->slot : 0;
+}
+
+Place
+check_place_tensor(Check *c, const Tensor *t)
+{
+    return place(t->region, slot_of(c, t), &t->type, &t->layout, t->place);
+}
+
+Place
+check_place_value(Check *c, const Value *v)
+{
+    const Value *h = v->home;
+    if (h->tensor)
+        return place(h->tensor->region, slot_of(c, h->tensor), &v->type,
+                     &v->layout, h->tensor->place);
+    return place(h->region, 0, &v->type, &v->layout, h->place);
+}
+
+Place
+check_place_scratch(Check *c, const Node *n)
+{
+    (void)c;
+    Type bytes = {.dtype = DT_u8, .rank = 1, .dim = {node_scratch(n)}};
+    Layout l = layout_dense(&bytes);
+    return place(REGION_workspace, 0, &bytes, &l, n->scratch);
+}
+
+bool
+check_overlaps(const Place *a, const Place *b)
+{
+    return a->region == b->region && a->slot == b->slot &&
+           a->first <= b->last && b->first <= a->last &&
+           !extent_disjoint(&a->type, &a->layout, &b->type, &b->layout);
+}
+
+bool
+check_shares_home(const Value *a, const Value *b)
+{
+    return a->home == b->home ||
+           (a->home->tensor && a->home->tensor == b->home->tensor);
+}
+
+/* ---- cells ---- */
+
+static int
+by_place(const void *a, const void *b)
+{
+    const Track *x = *(Track *const *)a, *y = *(Track *const *)b;
+    return (x->tensor->place > y->tensor->place) -
+           (x->tensor->place < y->tensor->place);
+}
+
+static void
+sort_tracks(Check *c)
+{
+    for (Region r = REGION_none; r < REGION_COUNT; r++) {
+        c->sorted[r] = ARENA_ARRAY(c->arena, Track *, c->n_tracks + 1);
+        c->n_sorted[r] = 0;
+        for (int i = 0; i < c->n_tracks; i++)
+            if (c->tracks[i].tensor->region == r)
+                c->sorted[r][c->n_sorted[r]++] = &c->tracks[i];
+        qsort(c->sorted[r], (size_t)c->n_sorted[r], sizeof(Track *), by_place);
+    }
+}
+
+static bool
+lasts(const Tensor *t)
+{
+    return t->kind != TENSOR_grad && t->kind != TENSOR_output &&
+           t->kind != TENSOR_stash;
+}
+
+void
+check_memory_begin(Check *c)
+{
+    for (int i = 0; i < c->n_tracks; i++) {
+        Track *t = &c->tracks[i];
+        int64_t n = t->tensor->kind == TENSOR_stash ? c->m->slots : 1;
+        t->cell = ARENA_ARRAY(c->arena, Cell, n);
+        for (int64_t s = 0; s < n; s++) {
+            c->slot = s;
+            t->cell[s].place = check_place_tensor(c, t->tensor);
+            t->cell[s].filled = lasts(t->tensor);
+        }
+    }
+    c->slot = 0;
+    c->live.n = 0;
+    sort_tracks(c);
+}
+
+/* What a program leaves behind. */
+void
+check_memory_end(Check *c, Span at)
+{
+    for (int i = 0; i < c->n_tracks; i++) {
+        const Track *t = &c->tracks[i];
+        const Cell *cell = &t->cell[0];
+        if (t->tensor->kind == TENSOR_stash || !cell->filled || !cell->lost)
+            continue;
+        check_fault(c, cell->lost->loc, "%s overwrites %s, which is needed "
+                    "when the program is over", check_name(c, cell->lost),
+                    t->tensor->name);
+        check_note(c, at, "this program");
+    }
+}
+
+/* The first of the region that may reach to `bit`. */
+static int
+first_track(const Check *c, Region r, int64_t bit)
+{
+    int low = 0, high = c->n_sorted[r];
+    while (low < high) {
+        int middle = (low + high) / 2;
+        const Tensor *t = c->sorted[r][middle]->tensor;
+        if ((t->place + t->bytes) * 8 <= bit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void
+lose_cells(Check *c, const Node *n, const Place *p, const Tensor *spare)
+{
+    Region r = p->region;
+    for (int i = first_track(c, r, p->first); i < c->n_sorted[r]; i++) {
+        Track *t = c->sorted[r][i];
+        if (t->tensor->place * 8 > p->last)
+            break;
+        Cell *cell =
+            &t->cell[t->tensor->kind == TENSOR_stash ? p->slot : 0];
+        if (t->tensor != spare && check_overlaps(p, &cell->place))
+            cell->lost = n;
+    }
+}
+
+/* ---- values ---- */
+
+/* The optimizer changes what it reads. */
+static bool
+is_updated(const Node *n, const Value *u, const Tensor *spare)
+{
+    bool update = n->op == OP_adamw || n->op == OP_sgd || n->op == OP_count;
+    for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next)
+        update |= b->op == OP_adamw || b->op == OP_sgd;
+    return update && spare && u->home->tensor == spare;
+}
+
+static Span
+place_loc(const Value *x, const Node *n)
+{
+    const Value *h = x ? x->home : NULL;
+    return h && h == x && h->placed.line ? h->placed : n->loc;
+}
+
+static void
+lose_value(Check *c, const Node *n, Held *h, const Value *x,
+           const Tensor *spare)
+{
+    const Value *u = h->value;
+    const char *name = x ? x->name : check_name(c, n);
+    if (value_node(u) == n)
+        check_fault(c, place_loc(x, n), "%s lies over %s, which is made with "
+                    "it", name, u->name);
+    else if (h->read == n->order && !is_updated(n, u, spare) &&
+             !(x && check_in_place(n, x, u)))
+        check_fault(c, place_loc(x, n), "%s overwrites %s while %s reads it",
+                    name, u->name, op_info[n->op].name);
+    if (!h->lost)
+        h->lost = n;
+}
+
+void
+check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
+                const Tensor *spare)
+{
+    for (int i = 0; i < c->live.n; i++)
+        if (check_overlaps(p, &c->live.at[i]->place))
+            lose_value(c, n, c->live.at[i], x, spare);
+    lose_cells(c, n, p, spare);
+}
+
+void
+check_forget(Check *c, int now)
+{
+    int n = 0;
+    for (int i = 0; i < c->live.n; i++)
+        if (c->live.at[i]->last >= now)
+            c->live.at[n++] = c->live.at[i];
+    c->live.n = n;
+}

@@ -1,0 +1,165 @@
+/* How the checker is cut in files: passes/plan/check*.c only.
+ *
+ *   check.c          the whole, and what is said
+ *   check_module.c   head, tensors, train section
+ *   check_number.c   which node of the model a node of the schedule is
+ *   check_program.c  which graph runs when
+ *   check_effect.c   what changes tensors: once each, in the model's order
+ *   check_memory.c   bytes: who wrote them, who has overwritten them
+ *   check_node.c     one node of a call
+ *
+ * A program is run as it would run, but with numbers for values. Two values
+ * have one number when the same op with the same attributes made them of
+ * values with the same numbers: the numbers are those of the model's values,
+ * and a node that has none is not of the model. */
+#ifndef EDL_PASSES_PLAN_CHECK_PARTS_H
+#define EDL_PASSES_PLAN_CHECK_PARTS_H
+
+#include "passes/plan/check.h"
+
+/* ---- memory ---- */
+
+/* The bytes of a value: its layout counts from the start of the region. */
+typedef struct Place {
+    Region region;
+    int64_t slot; /* of the stash, else 0 */
+    Type type;
+    Layout layout;
+    int64_t first, last; /* bits, both inclusive */
+} Place;
+
+/* A value of the schedule while its graph runs: Value.note. */
+typedef struct Held {
+    Value *value;
+    int number; /* NO_NUMBER: it is not of the model, which was said */
+    int last;   /* Node.order of the last node that reads it; -1: none */
+    int read;   /* Node.order of the latest that read it */
+    bool there; /* it has bytes */
+    Place place;
+    const Node *lost; /* who overwrote it */
+} Held;
+
+/* What a tensor holds, per slot. */
+typedef struct Cell {
+    Place place;
+    bool filled;
+    int number; /* of a stash */
+    int64_t mb;
+    const Node *lost;
+} Cell;
+
+/* ---- effects ---- */
+
+typedef struct Effect {
+    int number;
+    const Node *node; /* of the model */
+} Effect;
+
+/* A tensor of the schedule: Tensor.mark is its index. */
+typedef struct Track {
+    Tensor *tensor;
+    VEC(Effect) micro, update; /* of one microbatch, of a step */
+    int64_t done;              /* of micro, since the step began */
+    int updated;               /* of update */
+    bool changed;              /* by an optimizer */
+    Cell *cell;                /* one a slot */
+} Track;
+
+/* ---- numbers ---- */
+
+enum { NO_NUMBER = -1 };
+
+typedef struct Entry {
+    uint64_t hash;
+    const Node *node; /* of the model */
+    int *args;
+    int first; /* number of its first result, or of the effect */
+} Entry;
+
+typedef struct Check {
+    Module *m, *model;
+    Arena *arena;
+    int faults;
+    VEC(Entry) entries;
+    int *table; /* entry + 1 by hash */
+    int table_size;
+    VEC(const Value *) named; /* by number: the model's value; NULL: effect */
+    Track *tracks;
+    int n_tracks;
+    Track **sorted[REGION_COUNT]; /* by place */
+    int n_sorted[REGION_COUNT];
+    VEC(Held *) live;
+    /* of the program that runs */
+    const Graph *main; /* the model's graph that it computes */
+    int64_t microbatches;
+    bool steps; /* it is the step */
+    Phase phase; /* of the graph that is called */
+    const Graph *graph;
+    int64_t mb, slot;
+} Check;
+
+/* ---- check.c ---- */
+
+void check_fault(Check *c, Span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "NAME: ..." at the node. */
+void check_fault_at(Check *c, const Node *n, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Belongs to the last fault. */
+void check_note(Check *c, Span at, const char *text);
+/* A node's name for people. */
+const char *check_name(Check *c, const Node *n);
+
+/* ---- check_module.c ---- */
+
+void check_module(Check *c);
+void check_totals(Check *c, CheckReport *out);
+
+/* ---- check_number.c ---- */
+
+/* Numbers the model. */
+void check_number_model(Check *c);
+/* The number of n's first result (of n itself where it makes nothing), or
+ * NO_NUMBER after a fault. args: the numbers of its operands. */
+int check_number(Check *c, const Node *n, const int *args);
+
+/* ---- check_program.c ---- */
+
+void check_programs(Check *c);
+
+/* ---- check_effect.c ---- */
+
+Track *check_track(Check *c, const Tensor *t);
+void check_effects_begin(Check *c);
+void check_effects_end(Check *c, Span at);
+/* A tensor is read: is its value the one that the model means? */
+bool check_effects_read(Check *c, const Node *n);
+void check_effect(Check *c, const Node *n, int number);
+/* As if `more` microbatches like the last one had run. */
+void check_effects_skip(Check *c, int64_t more);
+
+/* ---- check_memory.c ---- */
+
+void check_memory_begin(Check *c);
+Place check_place_value(Check *c, const Value *v);
+Place check_place_tensor(Check *c, const Tensor *t);
+Place check_place_scratch(Check *c, const Node *n);
+bool check_shares_home(const Value *a, const Value *b);
+/* n, at this time, writes p. x: the result that it is, or NULL. What lies
+ * there is lost, but for the cell of `spare`. */
+void check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
+                     const Tensor *spare);
+bool check_overlaps(const Place *a, const Place *b);
+/* Forgets what no node from `now` on reads; all, where now is after all. */
+void check_forget(Check *c, int now);
+void check_memory_end(Check *c, Span at);
+
+/* ---- check_node.c ---- */
+
+/* Makes the notes of a graph's values. */
+void check_prepare(Check *c, Graph *g);
+void check_call(Check *c, Graph *g);
+/* May x, a result of n, lie over u, which n reads? */
+bool check_in_place(const Node *n, const Value *x, const Value *u);
+
+#endif
