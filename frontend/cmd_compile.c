@@ -2,6 +2,7 @@
 
 #include "frontend/lower_session.h"
 #include "frontend/output.h"
+#include "frontend/schedule.h"
 #include "frontend/size.h"
 #include "passes/pass.h"
 
@@ -48,18 +49,56 @@ run_passes(Session *s, Module *m)
     return m->over_limit ? STATUS_LIMIT : STATUS_INPUT;
 }
 
-Status
-compile_model(Session *s, Module *m, OutFiles *out)
+static Status
+emit_model(Session *s, Module *m, OutFiles *out)
 {
     bool installed =
         s->options->runtime && strcmp(s->options->runtime, "installed") == 0;
     CodegenOptions o = {.copy_runtime = !installed};
+    return codegen_c(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
+}
+
+Status
+compile_model(Session *s, Module *m, OutFiles *out)
+{
     if (!take_options(s, m))
         return STATUS_USAGE;
     Status status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)
         return status;
-    return codegen_c(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
+    return emit_model(s, m, out);
+}
+
+/* ---- a schedule that was edited ---- */
+
+/* What the head of a schedule states, no flag says. */
+static bool
+flags_fit(const Session *s)
+{
+    const Options *o = s->options;
+    const char *flag = o->memory       ? "--memory"
+                       : o->mode       ? "--mode"
+                       : o->dims.n     ? "--set"
+                       : o->dump       ? "--dump"
+                       : o->stop_after ? "--stop-after"
+                       : o->only       ? "--only"
+                                       : NULL;
+    if (flag)
+        fprintf(stderr,
+                "edlc: %s does not go with --schedule, whose head states what "
+                "holds\n", flag);
+    return !flag;
+}
+
+static Status
+compile_schedule(Session *s, Module *m, const char *model, OutFiles *out)
+{
+    CheckReport report;
+    if (!schedule_place(m))
+        return m->over_limit ? STATUS_LIMIT : STATUS_INPUT;
+    if (!schedule_check(s, m, model, &report))
+        return STATUS_INPUT;
+    return emit_model(s, m, out);
 }
 
 /* Two models of a file share the runtime's files. */
@@ -76,28 +115,51 @@ add_files(Session *s, OutFiles *all, const OutFiles *one)
     }
 }
 
+/* schedule: NULL, or that of one of the models. */
+static Status
+compile_all(Session *s, const char *path, const Modules *models,
+            Module *schedule, OutFiles *all)
+{
+    bool found = !schedule;
+    for (int i = 0; i < models->n; i++) {
+        OutFiles one = {0};
+        bool mine =
+            schedule && strcmp(schedule->name, models->at[i]->name) == 0;
+        Status status = mine ? compile_schedule(s, schedule, path, &one)
+                             : compile_model(s, models->at[i], &one);
+        if (status != STATUS_DONE)
+            return status;
+        found |= mine;
+        add_files(s, all, &one);
+    }
+    if (found)
+        return STATUS_DONE;
+    diag_error(s->diag, (Span){0}, "the schedule is of model %s, which is not "
+               "compiled here", schedule->name);
+    return STATUS_INPUT;
+}
+
 /* edlc FILE -o DIR: every model of the file, or --model. */
 Status
 cmd_compile(Session *s)
 {
-    const char *path;
+    const char *path, *edited = s->options->schedule;
     LowerOptions o;
     Modules models = {0};
     OutFiles all = {0};
-    if (!session_one_input(s, &path))
+    Module *schedule = NULL;
+    if (!session_one_input(s, &path) || (edited && !flags_fit(s)))
         return STATUS_USAGE;
+    if (edited && !(schedule = schedule_read(s, edited)))
+        return STATUS_INPUT;
     if (!lower_options(s, path, &o) ||
         !lower_file(s->arena, s->interner, s->diag, &o, &models))
         return STATUS_INPUT;
     if (models.n == 0)
         diag_error(s->diag, (Span){0}, "%s has no model", path);
-    for (int i = 0; i < models.n; i++) {
-        OutFiles one = {0};
-        Status status = compile_model(s, models.at[i], &one);
-        if (status != STATUS_DONE)
-            return status;
-        add_files(s, &all, &one);
-    }
+    Status status = compile_all(s, path, &models, schedule, &all);
+    if (status != STATUS_DONE)
+        return status;
     const char *folder = s->options->output ? s->options->output : ".";
     if (all.files.n && !output_write(s, folder, &all))
         return STATUS_INPUT;
