@@ -1,8 +1,7 @@
-"""against_torch.py EDLC FOLDER MODEL.edl NAME [DIM=N ...]
-
-The gradients of a sample by the evaluator and by the emitted program, and the
-losses of 20 steps, against PyTorch with the same weights and data.
+"""The gradients of a sample by the evaluator and by the emitted program, and
+the losses of 20 steps, against PyTorch with the same weights and data.
 """
+import argparse
 import json
 import math
 import re
@@ -56,10 +55,12 @@ class Model:
         return peak + (floor - peak) * part if kind == "linear" else peak
 
 
-def random_weights(m, r):
+def random_weights(m, r, std):
+    """Perturbed also where a model would start from 0 or 1: an error in any
+    parameter shows."""
     out = {}
     for name, dims in m.params.items():
-        a = r.standard_normal(dims) * 0.1
+        a = r.standard_normal(dims) * std
         if name.endswith(".g"):
             a += 1
         out[name] = a.astype(np.float32)
@@ -87,9 +88,8 @@ def top_of(m):
 
 
 class Torch:
-    def __init__(self, m, name, weights, data, dtype):
-        self.m, self.dtype = m, dtype
-        self.loss = getattr(models, name)
+    def __init__(self, m, loss, weights, data, dtype):
+        self.m, self.dtype, self.loss = m, dtype, loss
         self.p = {k: torch.tensor(v, dtype=dtype, requires_grad=True)
                   for k, v in weights.items()}
         self.data = data
@@ -187,42 +187,66 @@ def check_losses(folder, reference):
     print(f"{STEPS} losses, at most {far:.1e} off")
 
 
+def arguments():
+    a = argparse.ArgumentParser(description=__doc__)
+    a.add_argument("--no-eval", action="store_true",
+                   help="PyTorch in float64 stands for the evaluator")
+    a.add_argument("--peer", action="store_true",
+                   help="the GPT-2 of bench/gpt2_torch_step.py")
+    a.add_argument("--std", type=float, default=0.1, help="of the weights")
+    a.add_argument("edlc")
+    a.add_argument("folder")
+    a.add_argument("file")
+    a.add_argument("name")
+    a.add_argument("dims", nargs="*", metavar="DIM=N")
+    return a.parse_args()
+
+
+def gradients(path):
+    return {k[5:]: v for k, v in tensors.read(path).items()
+            if k.startswith("grad/")}
+
+
 def main():
-    edlc, folder, file, name, *dims = sys.argv[1:]
+    a = arguments()
+    folder = a.folder
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    pick = ["--model=" + name] + ["--set=" + d for d in dims]
-    m = Model(run(edlc, "ir", file, *pick))
+    pick = ["--model=" + a.name] + ["--set=" + d for d in a.dims]
+    m = Model(run(a.edlc, "ir", a.file, *pick))
     r = np.random.default_rng(1)
-    weights = random_weights(m, r)
+    weights = random_weights(m, r, a.std)
     n = int(m.number("accumulate")) * STEPS
     data = {k: random_input(k, d, [n] + s, r, top_of(m))
             for k, (d, s) in m.inputs.items()}
     tensors.write(folder + "/init", weights)
     tensors.write(folder + "/data", data)
-    first = {k: a[:n // STEPS] for k, a in data.items()}
+    first = {k: v[:n // STEPS] for k, v in data.items()}
     tensors.write(folder + "/first", first)
-    common = [file, *pick, "--init=" + folder + "/init"]
-    run(edlc, "eval", *common, "--inputs=" + folder + "/first", "--grads",
-        "--outputs=" + folder + "/g64")
-    out = folder + "/" + name
-    run(edlc, file, *pick, "-o", out)
-    run("make", "-s", "-C", out, name)
-    start = [out + "/" + name, "--init=" + folder + "/init", "--quiet"]
+    loss = models.peer(weights) if a.peer else getattr(models, a.name)
+    exact = Torch(m, loss, weights, data, torch.float64)
+    exact.backward(0)
+    exact = exact.grads()
+    evaluated = exact
+    common = [a.file, *pick, "--init=" + folder + "/init"]
+    if not a.no_eval:
+        run(a.edlc, "eval", *common, "--inputs=" + folder + "/first",
+            "--grads", "--outputs=" + folder + "/g64")
+        evaluated = gradients(folder + "/g64")
+    out = folder + "/" + a.name
+    run(a.edlc, a.file, *pick, "-o", out)
+    run("make", "-s", "-C", out, a.name)
+    start = [out + "/" + a.name, "--init=" + folder + "/init", "--quiet"]
     run(*start, "--inputs=" + folder + "/first", "--grads", "--steps=1",
         "--outputs=" + folder + "/g32")
     run(*start, "--inputs=" + folder + "/data", f"--steps={STEPS}",
         "--metrics=" + folder + "/metrics")
-    exact = Torch(m, name, weights, data, torch.float64)
-    plain = Torch(m, name, weights, data, torch.float32)
-    exact.backward(0)
+    emitted = gradients(folder + "/g32")
+    plain = Torch(m, loss, weights, data, torch.float32)
     plain.backward(0)
-    grads = [{k[5:]: v for k, v in tensors.read(folder + f).items()
-              if k.startswith("grad/")} for f in ("/g64", "/g32")]
-    assert set(grads[0]) == set(grads[1]) == set(weights)
-    check_grads(m, exact.grads(), *grads, plain.grads())
-    check_losses(folder, Torch(m, name, weights, data,
-                               torch.float32).losses())
+    assert set(evaluated) == set(emitted) == set(weights)
+    check_grads(m, exact, evaluated, emitted, plain.grads())
+    check_losses(folder, Torch(m, loss, weights, data, torch.float32).losses())
 
 
 main()

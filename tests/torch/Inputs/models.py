@@ -1,5 +1,7 @@
 """The samples once more, in PyTorch: functions of parameters by path."""
 import math
+import os
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -121,3 +123,34 @@ def bert(p, d, drop):
     logits = t @ p["word"].T + p["bias"]
     return F.cross_entropy(logits.flatten(0, -2), d["targets"].flatten(),
                            ignore_index=-100)
+
+
+def peer(weights):
+    """GPT-2 as bench/gpt2_torch_step.py has it, an nn.Module that is older
+    than edlc, behind the interface of the functions above."""
+    root = __file__
+    for _ in range(4):
+        root = os.path.dirname(os.path.abspath(root))
+    sys.path.append(os.path.join(root, "bench"))
+    from gpt2_torch_step import Model
+    from torch.nn.utils.stateless import functional_call
+    (v, c), (t, _) = weights["wte"].shape, weights["wpe"].shape
+    model = Model(len(layers(weights, "h")), c // 64, c, t, v)
+
+    def state(p):
+        out = {"wte.weight": p["wte"], "wpe.weight": p["wpe"],
+               "lnf.weight": p["ln_f.g"], "lnf.bias": p["ln_f.b"]}
+        for i, h in enumerate(layers(p, "h")):
+            for theirs, ours in (("ln1", "ln_1"), ("ln2", "ln_2")):
+                out[f"layers.{i}.{theirs}.weight"] = p[f"{h}.{ours}.g"]
+                out[f"layers.{i}.{theirs}.bias"] = p[f"{h}.{ours}.b"]
+            for theirs, ours in (("qkv", "attn.c_attn"),
+                                 ("proj", "attn.c_proj"),
+                                 ("fc", "mlp.c_fc"),
+                                 ("fcproj", "mlp.c_proj")):
+                out[f"layers.{i}.{theirs}.weight"] = p[f"{h}.{ours}.w"].T
+                out[f"layers.{i}.{theirs}.bias"] = p[f"{h}.{ours}.b"]
+        return out
+
+    return lambda p, d, drop: functional_call(
+        model, state(p), (d["tokens"], d["targets"], False))
