@@ -1,6 +1,7 @@
 /* edlc plan: what a model takes, by class; where the peak is; what is large. */
 #include <jansson.h>
 
+#include "frontend/cmd_plan_costs.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/pass.h"
@@ -148,12 +149,8 @@ cmd_plan(Session *s)
     const char *path;
     if (!session_one_input(s, &path))
         return STATUS_USAGE;
-    if (load_has_suffix(path, ".csv")) {
-        diag_error(s->diag, (Span){0},
-                   "%s: planning a cost graph needs the memory planner, which "
-                   "this edlc does not have yet", path);
-        return STATUS_INPUT;
-    }
+    if (load_has_suffix(path, ".csv"))
+        return cmd_plan_costs(s, path);
     Module *m = load_module(s, path);
     if (!m)
         return STATUS_INPUT;

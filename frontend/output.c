@@ -83,3 +83,20 @@ output_write(Session *s, const char *folder, const OutFiles *files)
     }
     return true;
 }
+
+bool
+output_write_file(Session *s, const char *path, const char *text, size_t n)
+{
+    struct stat st;
+    OutFile f = {path, text, n};
+    const char *new = arena_printf(s->arena, "%s%s", path, beside);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_one(s, path, &f);
+    if (write_one(s, new, &f)) {
+        if (rename(new, path) == 0)
+            return true;
+        fail(s, "write", path);
+    }
+    (void)unlink(new);
+    return false;
+}

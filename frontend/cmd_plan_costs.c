@@ -1,0 +1,179 @@
+/* edlc plan COSTS.csv: the order of a bare cost graph that takes the least
+ * time within a limit, with runs repeated where that saves memory. */
+#include "frontend/cmd_plan_costs.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "frontend/output.h"
+#include "frontend/size.h"
+#include "passes/plan/remat.h"
+
+enum { MOST_EFFORT = 1000000 };
+
+typedef struct Plan {
+    Session *s;
+    const char *path;
+    const CostGraph *g;
+    int64_t limit; /* -1: none */
+    int effort;
+    RematPlan plan;
+    int64_t bound; /* no order within the limit takes less time */
+} Plan;
+
+static double
+share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 1;
+}
+
+/* By how much the plan may be above the best one, as a part of that. */
+static double
+gap(const Plan *p)
+{
+    return share(p->plan.result.time, p->bound) - 1;
+}
+
+static bool
+take_limit(Plan *p, const char *text)
+{
+    char *end;
+    p->limit = -1;
+    if (!text)
+        return true;
+    double percent = strtod(text, &end);
+    if (end != text && !strcmp(end, "%") && percent > 0 && percent <= 1e6) {
+        p->limit = (int64_t)((double)p->g->peak * percent / 100);
+        return true;
+    }
+    p->limit = size_parse(text);
+    if (p->limit > 0)
+        return true;
+    diag_error(p->s->diag, (Span){0},
+               "--memory=%s: expected a size as 3GiB, or 80%%", text);
+    return false;
+}
+
+static bool
+take_effort(Plan *p, const char *text)
+{
+    char *end;
+    p->effort = REMAT_EFFORT;
+    if (!text)
+        return true;
+    long n = strtol(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= MOST_EFFORT) {
+        p->effort = (int)n;
+        return true;
+    }
+    diag_error(p->s->diag, (Span){0},
+               "--effort=%s: expected a number from 1 to %d (%d unless "
+               "written)", text, MOST_EFFORT, REMAT_EFFORT);
+    return false;
+}
+
+static bool
+write_order(const Plan *p, const char *path)
+{
+    VEC(char) text = {0};
+    for (int i = 0; i < p->plan.n; i++) {
+        const char *at = p->g->nodes[p->plan.order[i]].name;
+        for (; *at; at++)
+            vec_push(p->s->arena, &text, *at);
+        vec_push(p->s->arena, &text, '\n');
+    }
+    return output_write_file(p->s, path, text.at, (size_t)text.n);
+}
+
+/* ---- what is printed ---- */
+
+static void
+print_text(const Plan *p)
+{
+    const CostGraph *g = p->g;
+    const CostResult *r = &p->plan.result;
+    printf("%d nodes\n", g->n);
+    printf("  %-12s %20lld bytes, time %.9g\n", "unplanned",
+           (long long)g->peak, (double)g->time / (double)g->scale);
+    if (p->limit >= 0)
+        printf("  %-12s %20lld bytes, %.2f %%\n", "limit",
+               (long long)p->limit, 100 * share(p->limit, g->peak));
+    printf("  %-12s %20lld bytes, %.2f %%\n", "peak", (long long)r->peak,
+           100 * share(r->peak, g->peak));
+    printf("  %-12s %20.6f, time %.9g, %d of %d runs repeated\n",
+           "time factor", share(r->time, g->time),
+           (double)r->time / (double)g->scale, p->plan.n - g->n, p->plan.n);
+    printf("  %-12s %20.6f, gap %.4f %%\n", "lower bound",
+           share(p->bound, g->time), 100 * gap(p));
+}
+
+static void
+print_json(const Plan *p)
+{
+    const CostGraph *g = p->g;
+    const CostResult *r = &p->plan.result;
+    double scale = (double)g->scale;
+    json_t *top = json_pack(
+        "{s:i, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:i}", "nodes", g->n,
+        "unplanned_peak", (json_int_t)g->peak, "unplanned_time",
+        (double)g->time / scale, "peak", (json_int_t)r->peak, "time",
+        (double)r->time / scale, "time_factor", share(r->time, g->time),
+        "lower_bound", share(p->bound, g->time), "gap", gap(p), "runs",
+        p->plan.n);
+    json_t *order = json_array();
+    json_object_set_new(top, "limit",
+                        p->limit < 0 ? json_null() : json_integer(p->limit));
+    for (int i = 0; i < p->plan.n; i++)
+        json_array_append_new(
+            order, json_string(g->nodes[p->plan.order[i]].name));
+    json_object_set_new(top, "order", order);
+    json_dumpf(top, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    printf("\n");
+    json_decref(top);
+}
+
+/* ---- */
+
+static Status
+does_not_fit(Plan *p)
+{
+    int most;
+    Diag *d = p->s->diag;
+    int64_t least = costs_least_peak(p->g, &most);
+    diag_error(d, (Span){0}, "%s: no order within %lld bytes", p->path,
+               (long long)p->limit);
+    diag_note(d, (Span){0},
+              "%s with its inputs takes %lld bytes, %.2f %% of the unplanned "
+              "peak: no limit below that works", p->g->nodes[most].name,
+              (long long)least, 100 * share(least, p->g->peak));
+    diag_note(d, (Span){0},
+              "the smallest limit found is %lld bytes, %.2f %%, with the time "
+              "factor %.6f", (long long)p->plan.result.peak,
+              100 * share(p->plan.result.peak, p->g->peak),
+              share(p->plan.result.time, p->g->time));
+    return STATUS_LIMIT;
+}
+
+Status
+cmd_plan_costs(Session *s, const char *path)
+{
+    Plan p = {.s = s, .path = path};
+    const char *text;
+    size_t n;
+    if (!session_read(s, path, &text, &n))
+        return STATUS_INPUT;
+    p.g = costs_read(s->arena, s->diag, path, text, n);
+    if (!p.g || !take_limit(&p, s->options->memory) ||
+        !take_effort(&p, s->options->effort))
+        return STATUS_INPUT;
+    if (!remat_plan(s->arena, p.g, p.limit, p.effort, &p.plan))
+        return does_not_fit(&p);
+    p.bound = remat_bound(s->arena, p.g, p.limit);
+    if (s->options->order && !write_order(&p, s->options->order))
+        return STATUS_INPUT;
+    if (s->options->json)
+        print_json(&p);
+    else
+        print_text(&p);
+    return STATUS_DONE;
+}

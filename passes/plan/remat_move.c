@@ -1,0 +1,231 @@
+#include "passes/plan/remat_move.h"
+
+enum { CHAIN = 6, PROBES = 24, SHORT = 16 };
+
+static uint32_t
+draw(Random *x)
+{
+    uint64_t old = x->state;
+    x->state = old * 6364136223846793005u + 1442695040888963407u;
+    uint32_t mix = (uint32_t)(((old >> 18) ^ old) >> 27);
+    uint32_t turn = (uint32_t)(old >> 59);
+    return (mix >> turn) | (mix << ((32 - turn) & 31));
+}
+
+uint32_t
+random_below(Random *x, uint32_t n)
+{
+    return (uint32_t)(((uint64_t)draw(x) * n) >> 32);
+}
+
+static int
+below(Mover *m, int n)
+{
+    return (int)random_below(&m->random, (uint32_t)n);
+}
+
+/* A run in the slots [from, to), or -1. */
+static int
+probe_run(Mover *m, int from, int to)
+{
+    Sequence *q = &m->q;
+    for (int i = 0; i < PROBES && from < to; i++) {
+        int r = q->at[from + below(m, to - from)];
+        if (r >= 0)
+            return r;
+    }
+    return -1;
+}
+
+/* A slot in [from, to) whose load is above the limit, by probing; else the
+ * fullest one met. */
+static int
+crowded_slot(Mover *m, int from, int to)
+{
+    Sequence *q = &m->q;
+    int best = from + below(m, to - from);
+    for (int i = 0; i < 8; i++) {
+        int t = from + below(m, to - from);
+        if (q->over[t] > 0)
+            return t;
+        if (q->over[t] > q->over[best])
+            best = t;
+    }
+    return best;
+}
+
+/* Runs v again just before the run y, and before it, each by a coin, those
+ * of its inputs that are dead there; *room bounds how many. */
+static bool
+run_again(Mover *m, int v, int y, int *room)
+{
+    Sequence *q = &m->q;
+    const FlatGraph *g = q->g;
+    if (q->time + g->time[v] > m->most_time)
+        return false;
+    for (int i = g->start[v]; i < g->start[v + 1] && *room > 1; i++) {
+        int u = g->inputs[i], r = sequence_latest(q, u, q->slot[y]);
+        if (q->slot[q->last[r]] < q->slot[y] && (draw(&m->random) & 1)) {
+            --*room;
+            if (!run_again(m, u, y, room))
+                return false;
+        }
+    }
+    int r = sequence_insert(q, q->slot[y], v);
+    if (r < 0)
+        return false;
+    if (q->prev[r] >= 0)
+        sequence_drop(q, q->prev[r]);
+    return true;
+}
+
+/* Takes a value that is live over a crowded slot of [from, to) and not read
+ * there, and runs it again before its next read. */
+static bool
+evict(Mover *m, int from, int to)
+{
+    Sequence *q = &m->q;
+    int t = crowded_slot(m, from, to);
+    if (q->at[t] < 0)
+        return false;
+    int here = q->node[q->at[t]];
+    for (int i = 0; t > 0 && i < PROBES; i++) {
+        int r = q->at[below(m, t)];
+        if (r < 0 || q->slot[q->last[r]] <= t ||
+            flat_reads(q->g, here, q->node[r]))
+            continue;
+        int room = CHAIN, y = q->at[sequence_next_read(q, r, t)];
+        return run_again(m, q->node[r], y, &room);
+    }
+    return false;
+}
+
+/* The runs that r reads, so that those that nothing reads later can go. */
+static int
+serving(const Sequence *q, int r, int *runs, int most)
+{
+    const FlatGraph *g = q->g;
+    int v = q->node[r], n = 0;
+    for (int i = g->start[v]; i < g->start[v + 1] && n < most; i++)
+        runs[n++] = sequence_latest(q, g->inputs[i], q->slot[r]);
+    return n;
+}
+
+enum { MOST = 8 };
+
+static void
+remove_run(Sequence *q, int r)
+{
+    int runs[MOST], n = serving(q, r, runs, MOST);
+    sequence_remove(q, r);
+    for (int i = 0; i < n; i++)
+        sequence_drop(q, runs[i]);
+}
+
+/* A run of a node that ran before, or -1. */
+static int
+probe_repeated(Mover *m)
+{
+    Sequence *q = &m->q;
+    for (int i = 0; i < 2 * PROBES; i++) {
+        int r = q->at[below(m, q->slots)];
+        if (r >= 0 && q->prev[r] >= 0)
+            return r;
+    }
+    return -1;
+}
+
+static bool
+move_remove(Mover *m)
+{
+    Sequence *q = &m->q;
+    int r = probe_repeated(m);
+    if (r >= 0)
+        remove_run(q, r);
+    return r >= 0;
+}
+
+/* Takes out a repeated run, and evicts something where that makes it
+ * crowded. */
+static bool
+move_trade(Mover *m)
+{
+    Sequence *q = &m->q;
+    int r = probe_repeated(m);
+    if (r < 0)
+        return false;
+    int from = q->slot[q->last[q->prev[r]]], to = q->slot[r];
+    remove_run(q, r);
+    return from < to && evict(m, from, to);
+}
+
+static bool
+move_evict(Mover *m)
+{
+    return evict(m, 0, m->q.slots);
+}
+
+static bool
+shift_to(Sequence *q, int r, int t)
+{
+    int runs[MOST], n = serving(q, r, runs, MOST);
+    if (!sequence_move(q, r, t))
+        return false;
+    for (int i = 0; i < n; i++)
+        sequence_drop(q, runs[i]);
+    return true;
+}
+
+/* From 0 to most; half of them short. */
+static int
+distance(Mover *m, int most)
+{
+    if ((draw(&m->random) & 1) && most > SHORT)
+        most = SHORT;
+    return below(m, most + 1);
+}
+
+/* Moves one run to just after its inputs, to just before its first reader,
+ * or to any place between. */
+static bool
+shift_run(Mover *m, int r)
+{
+    Sequence *q = &m->q;
+    int t = q->slot[r], to;
+    uint32_t coin = draw(&m->random);
+    if (coin & 1) {
+        int lo = sequence_earliest(q, r);
+        to = coin & 2 ? lo : t - distance(m, t - lo);
+    } else {
+        int hi = sequence_latest_place(q, r);
+        to = coin & 2 ? hi : t + 1 + distance(m, hi - t - 1);
+    }
+    return shift_to(q, r, to);
+}
+
+static bool
+move_shift(Mover *m)
+{
+    Sequence *q = &m->q;
+    int r = probe_run(m, 0, q->slots);
+    return r >= 0 && shift_run(m, r);
+}
+
+bool
+remat_move(Mover *m)
+{
+    switch (draw(&m->random) % 16) {
+    case 0: case 1: case 2: case 3:
+        return move_evict(m);
+    case 4: case 5:
+        return move_remove(m);
+    case 6:
+        return move_trade(m);
+    case 7:
+        return move_remove(m) && move_evict(m);
+    case 8: case 9:
+        return move_shift(m) && move_shift(m);
+    default:
+        return move_shift(m);
+    }
+}
