@@ -5,7 +5,7 @@
 #include "frontend/session.h"
 #include "passes/plan/pack.h"
 
-enum { FIT_EFFORT = 3000000, LOWEST_EFFORT = 1500000 };
+enum { FIT_EFFORT = 3000000, LOWEST_EFFORT = 4000000 };
 
 /* What is placed may be this large together. */
 static const int64_t most_bytes = INT64_MAX / 4;

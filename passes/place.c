@@ -6,7 +6,7 @@
 #include "passes/plan/limit.h"
 #include "passes/plan/pack.h"
 
-enum { ALIGN = 64, EFFORT = 20000 };
+enum { ALIGN = 64, EFFORT = 30000 };
 
 static Region
 region_of(const Tensor *t)

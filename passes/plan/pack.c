@@ -5,7 +5,7 @@
 
 enum {
     SEARCH_ITEMS = 1500, /* above, a step of the search costs too much */
-    CUTS = 6             /* heights tried between the bound and the greedy */
+    CUTS = 10            /* heights tried between the bound and the greedy */
 };
 
 static int64_t
