@@ -290,10 +290,11 @@ verify_workspace(Verifier *v, Graph *g)
     if (v->faults == before)
         verify_lives_apart(v, lives);
     verify_forget(g);
-    v->at = (Span){0};
+    v->at = v->m->region_loc[REGION_workspace];
     v->what = g->name;
     if (g->workspace > v->m->region_bytes[REGION_workspace])
         verify_fault(v, "its workspace is larger than the region");
+    v->at = v->m->region_loc[REGION_stash];
     if (g->stash > v->m->region_bytes[REGION_stash] / v->m->slots)
         verify_fault(v, "its stash is larger than a slot of the region");
 }

@@ -381,8 +381,10 @@ verify_writes(Walk *w)
         verify_at(w->v, n);
         verify_results(w, n);
         verify_stored(w, n, n->order);
-        for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next)
+        for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next) {
+            verify_at(w->v, b);
             verify_stored(w, b, n->order);
+        }
     }
 }
 

@@ -49,24 +49,59 @@ check_effects_begin(Check *c)
     collect(c, c->main, PHASE_forward);
 }
 
+/* ---- none is missing ---- */
+
+static void
+count(Check *c, const Graph *g, bool update)
+{
+    graph_each(g, n) {
+        if (n->body)
+            count(c, n->body, update);
+        const Tensor *t = n->n_results ? NULL : effect_tensor(n);
+        if (t)
+            check_track(c, t)->found[update]++;
+    }
+}
+
+static void
+check_count(Check *c, const Track *t, bool update)
+{
+    int want = update ? t->update.n : t->micro.n, found = t->found[update];
+    if (found >= want)
+        return;
+    const Effect *e = update ? &t->update.at[found] : &t->micro.at[found];
+    check_fault(c, t->tensor->loc,
+                "%s: the model changes it %d times in %s, the schedule %d "
+                "times: %s is missing", t->tensor->name, want,
+                update ? "its update" : "a microbatch", found,
+                op_info[e->node->op].name);
+    check_note(c, e->node->loc, "the model has it from here");
+}
+
+void
+check_effects_count(Check *c, Graph *const *graphs, int n)
+{
+    for (int i = 0; i < c->n_tracks; i++)
+        c->tracks[i].found[0] = c->tracks[i].found[1] = 0;
+    for (int i = 0; i < n; i++)
+        count(c, graphs[i],
+              c->steps && strcmp(graphs[i]->name, phase_name[PHASE_update]) ==
+                              0);
+    for (int i = 0; i < c->n_tracks; i++) {
+        check_count(c, &c->tracks[i], false);
+        check_count(c, &c->tracks[i], true);
+    }
+}
+
 void
 check_effects_end(Check *c, Span at)
 {
     for (int i = 0; i < c->n_tracks; i++) {
         const Track *t = &c->tracks[i];
-        int64_t want = t->micro.n * c->microbatches;
-        bool update = t->done == want;
-        if (update && t->updated == t->update.n)
-            continue;
-        const Effect *e = update ? &t->update.at[t->updated]
-                                 : &t->micro.at[t->done % t->micro.n];
-        check_fault(c, t->tensor->loc.line ? t->tensor->loc : at,
-                    "%s: the model changes it %" PRId64 " times, the schedule "
-                    "%" PRId64 " times: a %s is missing", t->tensor->name,
-                    update ? (int64_t)t->update.n : want,
-                    update ? (int64_t)t->updated : t->done,
-                    op_info[e->node->op].name);
-        check_note(c, e->node->loc, "the model has it from here");
+        if (t->done != t->micro.n * c->microbatches ||
+            t->updated != t->update.n)
+            check_fault(c, at, "%s is not changed as often as in the model",
+                        t->tensor->name);
     }
 }
 

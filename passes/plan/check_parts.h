@@ -62,6 +62,7 @@ typedef struct Track {
     int64_t done;              /* of micro, since the step began */
     int updated;               /* of update */
     bool changed;              /* by an optimizer */
+    int found[2];              /* effects in the schedule, as those above */
     Cell *cell;                /* one a slot */
 } Track;
 
@@ -131,6 +132,8 @@ void check_programs(Check *c);
 
 Track *check_track(Check *c, const Tensor *t);
 void check_effects_begin(Check *c);
+/* None of the model's is missing in the graphs of the program. */
+void check_effects_count(Check *c, Graph *const *graphs, int n);
 void check_effects_end(Check *c, Span at);
 /* A tensor is read: is its value the one that the model means? */
 bool check_effects_read(Check *c, const Node *n);

@@ -185,6 +185,28 @@ check_complete(Order *o)
         check_fault(c, o->program->loc, "does not call the update");
 }
 
+static bool
+calls(Action *const *list, int n, const Graph *g)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i]->kind == ACTION_repeat
+                ? calls(list[i]->body.at, list[i]->body.n, g)
+                : list[i]->graph == g)
+            return true;
+    return false;
+}
+
+static void
+count_effects(Check *c, const Program *p)
+{
+    int n = 0;
+    Graph **called = ARENA_ARRAY(c->arena, Graph *, c->m->graphs.n + 1);
+    for (int i = 0; i < c->m->graphs.n; i++)
+        if (calls(p->actions.at, p->actions.n, c->m->graphs.at[i]))
+            called[n++] = c->m->graphs.at[i];
+    check_effects_count(c, called, n);
+}
+
 static void
 run_program(Check *c, const Program *p)
 {
@@ -199,7 +221,8 @@ run_program(Check *c, const Program *p)
     check_effects_begin(c);
     check_memory_begin(c);
     int before = c->faults;
-    if (!run_actions(&o, p->actions.at, p->actions.n, 0))
+    count_effects(c, p);
+    if (c->faults != before || !run_actions(&o, p->actions.at, p->actions.n, 0))
         return;
     check_complete(&o);
     if (c->faults != before)
@@ -227,17 +250,6 @@ main_program(const Graph *g)
                : "infer";
 }
 
-static bool
-calls(Action *const *list, int n, const Graph *g)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i]->kind == ACTION_repeat
-                ? calls(list[i]->body.at, list[i]->body.n, g)
-                : list[i]->graph == g)
-            return true;
-    return false;
-}
-
 static void
 check_called(Check *c, const Graph *g)
 {
@@ -246,7 +258,8 @@ check_called(Check *c, const Graph *g)
         if (calls(p->actions.at, p->actions.n, g))
             return;
     }
-    check_fault(c, (Span){0}, "no program calls graph %s", g->name);
+    check_fault(c, c->m->programs.n ? c->m->programs.at[0]->loc : (Span){0},
+                "no program calls graph %s", g->name);
 }
 
 static bool

@@ -9,7 +9,7 @@ MAY = {"ir/base": {"ir/base"}, "ir": {"ir"}, "passes": {"ir", "passes"},
        "codegen": {"ir", "codegen"}, "frontend": {"ir", "frontend"},
        "grammar": {"ir", "frontend", "grammar"}}
 FOLDERS = {"ir", "passes", "codegen", "frontend", "grammar", "runtime"}
-DRIVER = re.compile(r"frontend/(main|output|cmd_\w+)\.[ch]$")
+DRIVER = re.compile(r"frontend/(main|output|compile|schedule|cmd_\w+)\.[ch]$")
 
 
 def area(path):
