@@ -12,6 +12,8 @@ bool math_has_row(Op op);
 void c_element(Cg *cg, const Node *n); /* groups of kind element, and alone */
 void c_row(Cg *cg, const Node *n);     /* kind row; norms, softmax, .. alone */
 void c_reduce(Cg *cg, const Node *n);  /* kind reduce; reductions alone      */
+/* codegen/c_sum.c: false where it is not a large sum over all elements. */
+bool c_sum(Cg *cg, const Node *n);
 void c_argmax(Cg *cg, const Node *n);
 void c_pick_grad(Cg *cg, const Node *n);
 void c_write(Cg *cg, const Node *n); /* write, accumulate                  */

@@ -251,6 +251,8 @@ reduce_body(Kernel *k)
 void
 c_reduce(Cg *cg, const Node *n)
 {
+    if (c_sum(cg, n))
+        return;
     const char *path = n->n_results ? n->results[0]->name
                                     : first_reduction(n)->results[0]->name;
     kernel_emit(cg, n, n->op == OP_fused ? "reduce" : op_info[n->op].name, path,

@@ -424,6 +424,12 @@ run_body(Cg *cg, const Node *node, KernelBody body, const void *aux,
     return k;
 }
 
+bool
+kernel_probe(Cg *cg, const Node *node, KernelBody body, const void *aux)
+{
+    return run_body(cg, node, body, aux, NULL).pieces != 0;
+}
+
 static void
 emit_call(Cg *cg, const Kernel *k, const char *name)
 {

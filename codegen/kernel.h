@@ -67,6 +67,9 @@ struct Kernel {
 void kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
                  KernelBody body, const void *aux);
 
+/* Runs a body and throws its text away: are the pieces that it sets not 0? */
+bool kernel_probe(Cg *cg, const Node *node, KernelBody body, const void *aux);
+
 /* Operands. The same address twice is one parameter. offset: elements beyond
  * the value's own first. Answers the index of the parameter. */
 int kernel_value(Kernel *k, const Value *v, int64_t offset, bool write);

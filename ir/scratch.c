@@ -21,9 +21,32 @@ of_global_norm(const Node *n)
 {
     int64_t pieces = 0;
     for (int i = 0; i < n->n_args; i++)
-        pieces += (type_elements(&n->args[i]->type) + NORM_PIECE - 1) /
-                  NORM_PIECE;
+        pieces +=
+            (type_elements(&n->args[i]->type) + NORM_PIECE - 1) / NORM_PIECE;
     return scratch_part(8 * pieces);
+}
+
+int64_t
+sum_blocks(const Node *n)
+{
+    if (n->op != OP_reduce_sum)
+        return 0;
+    const Type *x = &n->args[0]->type;
+    int64_t count = type_elements(x);
+    bool all = type_elements(&n->results[0]->type) == 1;
+    bool real = x->dtype == DT_f32 || x->dtype == DT_f64;
+    if (!all || !real || count < SUM_MIN || count % SUM_BLOCK)
+        return 0;
+    return count / SUM_BLOCK;
+}
+
+static int64_t
+of_reduce(const Node *n)
+{
+    int64_t bytes = 0;
+    graph_each(n->body, b)
+        bytes += scratch_part(8 * sum_blocks(b));
+    return bytes;
 }
 
 static int64_t
@@ -51,5 +74,7 @@ node_scratch(const Node *n)
         return of_global_norm(n);
     if (n->op == OP_fused && strcmp(node_word(n, "kind", ""), "head") == 0)
         return of_head(n);
-    return 0;
+    if (n->op == OP_fused && strcmp(node_word(n, "kind", ""), "reduce") == 0)
+        return of_reduce(n);
+    return n->op == OP_reduce_sum ? scratch_part(8 * sum_blocks(n)) : 0;
 }

@@ -9,13 +9,22 @@
 /* Elements whose squares one piece of a global norm adds. */
 enum { NORM_PIECE = 65536 };
 
+/* Elements of a block of a sum over all elements, and from how many on it is
+ * cut in blocks. */
+enum { SUM_BLOCK = 4096, SUM_MIN = 32768 };
+
 /* What one part of a scratch takes: rounded up to 64 bytes. */
 int64_t scratch_part(int64_t bytes);
 
 /* cross_entropy (mean, sum): a f32 a row.
  * global_norm: an f64 for every NORM_PIECE elements of each operand.
+ * reduce_sum of SUM_MIN or more f32 or f64 elements to one, by itself or in a
+ * group of kind reduce: 8 bytes a block, where SUM_BLOCK divides them.
  * fused, kind head: the logits of a chunk, f32[chunk, V]; one f32 a row.
  * All others: 0. */
 int64_t node_scratch(const Node *n);
+
+/* The blocks of such a sum; 0 for every other node. */
+int64_t sum_blocks(const Node *n);
 
 #endif
