@@ -1,38 +1,18 @@
 #include "frontend/compile.h"
 
+#include "frontend/load.h"
 #include "frontend/lower_session.h"
 #include "frontend/output.h"
 #include "frontend/schedule.h"
-#include "frontend/size.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
-/* The options that the schedule states; --memory wins over the file's
- * `memory`. False after an error. */
+/* The options that the schedule states. False after an error. */
 static bool
 take_options(Session *s, Module *m)
 {
     const char *target = s->options->target;
     module_set_option(m, "target", target ? target : "c");
-    const char *text = s->options->memory;
-    if (!text)
-        return true;
-    char *end;
-    double share = strtod(text, &end);
-    if (end != text && strcmp(end, "%") == 0 && share > 0) {
-        module_set_option(m, "limit", text);
-        return true;
-    }
-    int64_t bytes = size_parse(text);
-    if (bytes <= 0) {
-        diag_error(s->diag, (Span){0},
-                   "--memory=%s: expected a size as 3GiB, or 80%%", text);
-        return false;
-    }
-    module_set_option(m, "limit",
-                      arena_printf(s->arena, "%lld", (long long)bytes));
-    return true;
+    return load_plan(s, m);
 }
 
 static Status

@@ -1,3 +1,4 @@
+#include "frontend/load.h"
 #include "frontend/lower_session.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -63,7 +64,7 @@ cmd_ir(Session *s)
     if (!session_one_input(s, &path))
         return STATUS_USAGE;
     Module *m = read_module(s, path);
-    if (!m || !verify_module(m))
+    if (!m || !load_plan(s, m) || !verify_module(m))
         return STATUS_INPUT;
     bool done = run_passes(s, m);
     if (!done)

@@ -34,7 +34,6 @@ load_model(Session *s, const char *path)
     return lower_model(s->arena, s->interner, s->diag, &o);
 }
 
-/* --memory wins over the file's `memory`. */
 static bool
 take_limit(Session *s, Module *m)
 {
@@ -58,10 +57,18 @@ take_limit(Session *s, Module *m)
     return false;
 }
 
+bool
+load_plan(Session *s, Module *m)
+{
+    if (s->options->recompute)
+        module_set_option(m, "recompute", s->options->recompute);
+    return take_limit(s, m);
+}
+
 Module *
 load_module(Session *s, const char *path)
 {
     Module *m = load_has_suffix(path, ".edl") ? load_model(s, path)
                                               : load_text(s, path);
-    return m && take_limit(s, m) ? m : NULL;
+    return m && load_plan(s, m) ? m : NULL;
 }

@@ -2,21 +2,6 @@
 #include "frontend/low.h"
 #include "ir/text.h"
 
-static const struct {
-    const char *keyword, *needs; /* NULL: nothing */
-} plan_lines[] = {
-    {"memory", NULL},
-    {"precision", "mixed precision"},
-    {"recompute", "the memory planner"},
-    {"offload", "the memory planner"},
-    {"quantize", "quantized storage"},
-    {"pipeline", "pipeline parallelism"},
-    {"shard", "data and tensor parallelism"},
-    {"machine", "the memory planner"},
-};
-
-enum { N_PLAN_LINES = sizeof plan_lines / sizeof plan_lines[0] };
-
 static void
 memory(Lower *l, const Line *line)
 {
@@ -37,6 +22,41 @@ memory(Lower *l, const Line *line)
 }
 
 static void
+recompute(Lower *l, const Line *line)
+{
+    static const char *const words[] = {"auto", "none", "all"};
+    const Item *item = line->items.n == 1 ? &line->items.at[0] : NULL;
+    const char *found = NULL;
+    for (int i = 0; item && item->kind == ITEM_WORD && i < 3; i++)
+        if (strcmp(item->word, words[i]) == 0)
+            found = words[i];
+    if (!found)
+        low_error(l, item ? item->at : line->keyword.at,
+                  "`recompute` takes auto, none or all");
+    else if (module_option(l->module, "recompute"))
+        low_error(l, line->keyword.at, "a second `recompute`");
+    else
+        module_set_option(l->module, "recompute", found);
+}
+
+static const struct {
+    const char *keyword;
+    void (*take)(Lower *l, const Line *line); /* or what it */
+    const char *needs;
+} plan_lines[] = {
+    {"memory", memory, NULL},
+    {"precision", NULL, "mixed precision"},
+    {"recompute", recompute, NULL},
+    {"offload", NULL, "moving values off the device"},
+    {"quantize", NULL, "quantized storage"},
+    {"pipeline", NULL, "pipeline parallelism"},
+    {"shard", NULL, "data and tensor parallelism"},
+    {"machine", NULL, "measured speeds"},
+};
+
+enum { N_PLAN_LINES = sizeof plan_lines / sizeof plan_lines[0] };
+
+static void
 plan_line(Lower *l, const Line *line)
 {
     const char *legal[N_PLAN_LINES];
@@ -44,13 +64,13 @@ plan_line(Lower *l, const Line *line)
         legal[i] = plan_lines[i].keyword;
         if (strcmp(legal[i], line->keyword.text) != 0)
             continue;
-        if (plan_lines[i].needs)
+        if (plan_lines[i].take)
+            plan_lines[i].take(l, line);
+        else
             low_error(l, line->keyword.at,
                       "`%s` needs %s, which this edlc "
                       "does not have yet",
                       legal[i], plan_lines[i].needs);
-        else
-            memory(l, line);
         return;
     }
     if (low_error(l, line->keyword.at, "a plan block has no line `%s`",

@@ -7,6 +7,7 @@
 
 #define ON(command) (1u << CMD_##command)
 #define ALL (~0u)
+#define PLANNED (ON(compile) | ON(run) | ON(plan) | ON(ir))
 #define MODEL (ON(compile) | ON(check) | ON(ir) | ON(plan) | ON(run))
 
 typedef enum OptionKind { SWITCH, TEXT, LIST } OptionKind;

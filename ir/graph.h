@@ -345,6 +345,8 @@ struct Module {
     int64_t region_bytes[REGION_COUNT]; /* after placement */
     Span region_loc[REGION_COUNT];      /* where they were read */
     int64_t slots;                      /* stash slots */
+    int64_t lowest;  /* 0, or the smallest limit if values were made again,
+                      * where an option forbids it */
     bool over_limit; /* an error in diag says that the plan does not fit under
                       * the limit: exit status 3 */
 };

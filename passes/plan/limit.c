@@ -6,10 +6,10 @@
 
 enum { LARGEST = 5 };
 
-/* -1: no limit. */
-static int64_t
-limit_bytes(const char *text, int64_t total)
+int64_t
+limit_bytes(const Module *m, int64_t total)
 {
+    const char *text = module_option(m, "limit");
     if (!text || !*text)
         return -1;
     char *end;
@@ -41,6 +41,40 @@ say_regions(Module *m, const Report *r)
                   region_name[r->largest.at[i].region]);
 }
 
+static int64_t
+optimizer_bytes(const Module *m)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->kind == TENSOR_opt)
+            bytes += m->tensors.at[i]->bytes;
+    return bytes;
+}
+
+/* The smallest limit, and what would lower it. */
+static void
+say_help(Module *m, const Report *r)
+{
+    Span nowhere = {0};
+    const int64_t *b = m->region_bytes;
+    int64_t batch = b[REGION_stash] + b[REGION_workspace] + b[REGION_io];
+    int64_t optimizer = optimizer_bytes(m);
+    diag_note(m->diag, nowhere, "the smallest limit that works is %lld bytes",
+              (long long)r->total);
+    if (m->lowest > 0 && m->lowest < r->total)
+        diag_note(m->diag, nowhere,
+                  "with --recompute=auto %lld bytes are enough",
+                  (long long)m->lowest);
+    diag_note(m->diag, nowhere,
+              "a microbatch of half the size would take about %lld bytes less",
+              (long long)(batch / 2));
+    if (optimizer > 0)
+        diag_note(m->diag, nowhere,
+                  "the optimizer keeps %lld bytes, which this edlc can "
+                  "neither store in 8 bits nor move off the device",
+                  (long long)optimizer);
+}
+
 bool
 limit_check(Module *m)
 {
@@ -49,13 +83,14 @@ limit_check(Module *m)
     bool fits = true;
     if (text) {
         Report r = report_make(a, m);
-        int64_t limit = limit_bytes(text, r.total);
+        int64_t limit = limit_bytes(m, r.total);
         fits = limit < 0 || r.total <= limit;
         if (!fits) {
             diag_error(m->diag, (Span){0},
                        "needs %lld bytes, but the limit is %lld",
                        (long long)r.total, (long long)limit);
             say_regions(m, &r);
+            say_help(m, &r);
             m->over_limit = true;
         }
     }

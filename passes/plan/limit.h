@@ -5,6 +5,9 @@
 
 #include "ir/graph.h"
 
+/* The limit in bytes, shares being of `total`; -1: there is none. */
+int64_t limit_bytes(const Module *m, int64_t total);
+
 /* True when the placed module keeps its limit or has none. Otherwise the
  * error says what is needed, where and by what; m->over_limit is set. */
 bool limit_check(Module *m);

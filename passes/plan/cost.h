@@ -1,0 +1,25 @@
+/* Predicted times: whole nanoseconds from counted work and the rates of
+ * rates.def, the same on any machine. */
+#ifndef EDL_PASSES_PLAN_COST_H
+#define EDL_PASSES_PLAN_COST_H
+
+#include "ir/graph.h"
+
+/* What one kernel does; views do nothing. */
+typedef struct Work {
+    double ns;     /* of computing */
+    int64_t bytes; /* read and written */
+} Work;
+
+/* Adds what a node, not a fused one, computes; not what it reads and writes. */
+void cost_add(Work *w, const Node *n);
+/* A kernel takes as long as its arithmetic or its memory traffic, whichever
+ * is more, and a little to begin. */
+int64_t cost_ns(const Work *w);
+/* A node of a graph, fused or not. */
+int64_t cost_kernel(const Node *n);
+int64_t cost_graph(const Graph *g);
+/* All calls of a program; 0 when there is none of that name. */
+int64_t cost_program(const Module *m, const char *name);
+
+#endif

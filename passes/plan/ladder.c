@@ -1,0 +1,342 @@
+#include "passes/plan/ladder.h"
+
+#include <stdlib.h>
+
+#include "ir/copy.h"
+#include "passes/pass.h"
+#include "passes/plan/cost.h"
+#include "passes/plan/ladder_steps.h"
+
+enum {
+    PARTS = 32,   /* rungs at most for a step of equal blocks */
+    RUNGS = 64,   /* rungs at most, about, for what is in no block */
+    FEW_BLOCKS = 4 /* fewer are not gathered in segments */
+};
+
+/* A kind of blocks goes from one choice to a later one. */
+typedef struct Step {
+    double price; /* ns for a byte */
+    int kind, to; /* a choice */
+} Step;
+
+typedef struct Make {
+    Ladder *l;
+    Arena *a;
+    Blocks *blocks;
+    int *choice; /* by block */
+    VEC(Step) steps;
+    int64_t stash, others; /* bytes of all that is kept; of other regions */
+    int order;
+} Make;
+
+/* ---- judging: the later passes on a copy ---- */
+
+static Module *
+later_passes(Arena *a, Module *m, const Drop *d)
+{
+    Module *copy = module_copy(a, diag_new(a), m);
+    module_set_option(copy, "limit", "");
+    if (d)
+        drop_apply(d, copy);
+    for (int i = PASS_phases; i < PASS_COUNT; i++)
+        if (!pass_info[i].run(copy))
+            return NULL;
+    return copy;
+}
+
+static int64_t
+total_bytes(const Module *m)
+{
+    int64_t bytes = 0;
+    for (int r = 0; r < REGION_COUNT; r++)
+        if (r != REGION_host && r != REGION_disk)
+            bytes += m->region_bytes[r];
+    return bytes;
+}
+
+static void
+choose(Drop *d, const Rung *r)
+{
+    drop_undo(d, 0);
+    for (int i = 0; i < r->n; i++)
+        drop_add(d, r->values[i]);
+}
+
+int64_t
+ladder_total(Ladder *l, int rung)
+{
+    Rung *r = &l->at.at[rung];
+    if (r->total < 0) {
+        Arena *a = arena_new();
+        choose(l->drop, r);
+        const Module *m = later_passes(a, l->m, l->drop);
+        r->total = m ? total_bytes(m) : INT64_MAX;
+        arena_free(a);
+    }
+    return r->total;
+}
+
+int64_t
+ladder_ns(const Ladder *l, int rung)
+{
+    return l->step_ns + l->batches * l->at.at[rung].ns;
+}
+
+void
+ladder_apply(Ladder *l, int rung, Module *m)
+{
+    if (l->at.at[rung].n == 0)
+        return;
+    choose(l->drop, &l->at.at[rung]);
+    drop_apply(l->drop, m);
+}
+
+/* ---- choosing ---- */
+
+int
+ladder_fastest(Ladder *l, int64_t limit)
+{
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].least <= limit && ladder_total(l, i) <= limit)
+            return i;
+    return -1;
+}
+
+/* One that is not judged and may take fewer bytes; -1: none. */
+static int
+most_promising(const Ladder *l, int64_t bytes)
+{
+    int best = -1;
+    for (int i = 0; i < l->at.n; i++) {
+        const Rung *r = &l->at.at[i];
+        if (r->total < 0 && r->least < bytes &&
+            (best < 0 || r->least < l->at.at[best].least))
+            best = i;
+    }
+    return best;
+}
+
+int
+ladder_smallest(Ladder *l)
+{
+    int64_t bytes = ladder_total(l, 0);
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes)
+            bytes = l->at.at[i].total;
+    for (int i; (i = most_promising(l, bytes)) >= 0;)
+        if (ladder_total(l, i) < bytes)
+            bytes = ladder_total(l, i);
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].total == bytes)
+            return i;
+    return 0;
+}
+
+/* ---- rungs ---- */
+
+typedef VEC(int) Values;
+
+static void
+add_values(Make *k, Values *list)
+{
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        const Choice *c = &k->blocks->kinds.at[b->kind].choices.at[k->choice[i]];
+        for (int v = 0; v < c->n; v++)
+            vec_push(k->a, list, b->large.at[c->at[v]]);
+    }
+}
+
+static void
+add_rung(Make *k, const Values *list)
+{
+    Drop *d = k->l->drop;
+    Rung r = {.values = list->at, .n = list->n, .total = -1};
+    choose(d, &r);
+    r.ns = d->total_ns;
+    r.least = k->others + k->stash - d->saved;
+    drop_undo(d, 0);
+    vec_push(k->a, &k->l->at, r);
+}
+
+static void
+add_state(Make *k)
+{
+    Values list = {0};
+    add_values(k, &list);
+    if (list.n > 0)
+        add_rung(k, &list);
+}
+
+/* ---- steps by price ---- */
+
+static double
+price_between(const Choice *x, const Choice *y)
+{
+    return (double)(y->ns - x->ns) / (double)(y->saved - x->saved);
+}
+
+/* Equal blocks step from one corner of the front to the next; what is there
+ * once takes the choices between as well, at the price of the whole edge. */
+static void
+add_steps(Make *k, int kind)
+{
+    const BlockKind *b = &k->blocks->kinds.at[kind];
+    const Choice *c = b->choices.at;
+    int64_t grain = c[b->choices.n - 1].saved / RUNGS, last = c[0].saved;
+    for (int i = 1; i < b->hull.n; i++) {
+        int from = b->hull.at[i - 1], to = b->hull.at[i];
+        double price = price_between(&c[from], &c[to]);
+        for (int x = b->members.n > 1 ? to : from + 1; x <= to; x++) {
+            if (x < to && c[x].saved - last < grain)
+                continue;
+            last = c[x].saved;
+            vec_push(k->a, &k->steps, ((Step){price, kind, x}));
+        }
+    }
+}
+
+static int
+by_price(const void *a, const void *b)
+{
+    const Step *x = a, *y = b;
+    if (x->price != y->price)
+        return x->price < y->price ? -1 : 1;
+    return x->kind != y->kind ? x->kind - y->kind : x->to - y->to;
+}
+
+/* Early blocks first: what they make again they need last. */
+static void
+take_step(Make *k, const Step *s)
+{
+    const BlockKind *b = &k->blocks->kinds.at[s->kind];
+    int part = (b->members.n + PARTS - 1) / PARTS;
+    for (int i = 0; i < b->members.n; i++) {
+        k->choice[b->members.at[i]] = s->to;
+        if ((i + 1) % part == 0 || i + 1 == b->members.n)
+            add_state(k);
+    }
+}
+
+static void
+add_steps_of_all(Make *k)
+{
+    for (int i = 0; i < k->blocks->kinds.n; i++)
+        add_steps(k, i);
+    qsort(k->steps.at, (size_t)k->steps.n, sizeof(Step), by_price);
+    add_state(k);
+    for (int i = 0; i < k->steps.n; i++)
+        take_step(k, &k->steps.at[i]);
+}
+
+/* ---- segments: of every so many blocks only the last one's result ---- */
+
+static int
+count_bordered(const Blocks *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->at.n; i++)
+        n += b->at.at[i].borders.n > 0;
+    return n;
+}
+
+static void
+add_segments(Make *k, int length)
+{
+    Values list = {0};
+    int at = 0;
+    add_values(k, &list);
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        if (b->borders.n == 0 || ++at % length == 0)
+            continue;
+        for (int v = 0; v < b->borders.n; v++)
+            vec_push(k->a, &list, b->borders.at[v]);
+    }
+    add_rung(k, &list);
+}
+
+static void
+add_all_segments(Make *k)
+{
+    int n = count_bordered(k->blocks);
+    for (int length = 2; n >= FEW_BLOCKS && length <= n / 2;
+         length += (length + 1) / 2)
+        add_segments(k, length);
+}
+
+/* ---- the ladder ---- */
+
+/* The first rung stays the first. */
+static int
+by_time(const void *a, const void *b)
+{
+    const Rung *x = a, *y = b;
+    if (!x->n != !y->n)
+        return x->n ? 1 : -1;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    if (x->least != y->least)
+        return x->least < y->least ? -1 : 1;
+    if (x->n != y->n)
+        return x->n - y->n;
+    return x->n ? memcmp(x->values, y->values, sizeof(int) * (size_t)x->n) : 0;
+}
+
+static void
+find_last(Ladder *l, const Values *values)
+{
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].n == values->n &&
+            (values->n == 0 ||
+             memcmp(l->at.at[i].values, values->at,
+                    sizeof(int) * (size_t)values->n) == 0))
+            l->last = i;
+}
+
+static void
+fill(Make *k)
+{
+    Values last = {0};
+    add_rung(k, &last);
+    add_steps_of_all(k);
+    add_values(k, &last);
+    add_all_segments(k);
+    qsort(k->l->at.at, (size_t)k->l->at.n, sizeof(Rung), by_time);
+    find_last(k->l, &last);
+}
+
+/* What the other graphs need of the workspace, nothing can lower. */
+static int64_t
+other_bytes(const Module *m)
+{
+    int64_t workspace = 0;
+    for (int i = 0; i < m->graphs.n; i++) {
+        const Graph *g = m->graphs.at[i];
+        if (strcmp(g->name, "forward") && strcmp(g->name, "backward") &&
+            g->workspace > workspace)
+            workspace = g->workspace;
+    }
+    return total_bytes(m) - m->region_bytes[REGION_stash] -
+           m->region_bytes[REGION_workspace] + workspace;
+}
+
+Ladder *
+ladder_make(Arena *a, Module *m)
+{
+    Ladder *l = ARENA_NEW(a, Ladder);
+    Module *kept = later_passes(a, m, NULL);
+    if (!kept)
+        return NULL;
+    *l = (Ladder){.a = a, .m = m};
+    l->drop = drop_new(a, module_graph(m, "main"), kept);
+    l->step_ns = cost_program(kept, "step");
+    l->batches = m->train ? m->train->accumulate : 1;
+    Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
+    k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
+    k.stash = kept->region_bytes[REGION_stash];
+    k.others = other_bytes(kept);
+    fill(&k);
+    l->at.at[0].total = total_bytes(kept);
+    return l;
+}

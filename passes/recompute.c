@@ -1,0 +1,72 @@
+/* Makes values of the forward pass again in the backward pass, where a limit
+ * of memory (option `limit`) asks for it or option `recompute` does:
+ *
+ *     y = gelu_tanh x              y = gelu_tanh x
+ *     phase backward         =>    phase backward
+ *     dw = matmul y, dz            y.re = gelu_tanh x (recomputed)
+ *                                  dw = matmul y.re, dz
+ *
+ * plan/ladder.h says which plans there are; the fastest that fits is taken.
+ * Where none does it is the smallest, and `place` says that it is too large. */
+#include "passes/pass.h"
+#include "passes/plan/ladder.h"
+#include "passes/plan/limit.h"
+
+static bool
+has_backward(const Graph *g)
+{
+    graph_each(g, n)
+        if (n->phase == PHASE_backward)
+            return true;
+    return false;
+}
+
+static bool
+is_option(const Module *m, const char *key, const char *value)
+{
+    const char *now = module_option(m, key);
+    return now && strcmp(now, value) == 0;
+}
+
+/* -1: there is no limit. A share of what the unplanned program takes becomes
+ * a number of bytes. */
+static int64_t
+find_limit(Module *m, Ladder *l)
+{
+    int64_t limit = limit_bytes(m, ladder_total(l, 0));
+    if (limit >= 0)
+        module_set_option(m, "limit",
+                          arena_printf(m->arena, "%lld", (long long)limit));
+    return limit;
+}
+
+static int
+pick(Module *m, Ladder *l)
+{
+    int64_t limit = find_limit(m, l);
+    if (is_option(m, "recompute", "all"))
+        return l->last;
+    if (limit < 0 || ladder_total(l, 0) <= limit)
+        return 0;
+    if (is_option(m, "recompute", "none")) {
+        m->lowest = ladder_total(l, ladder_smallest(l));
+        return 0;
+    }
+    int rung = ladder_fastest(l, limit);
+    return rung < 0 ? ladder_smallest(l) : rung;
+}
+
+bool
+pass_recompute(Module *m)
+{
+    Graph *g = module_graph(m, "main");
+    if (!g || m->programs.n > 0 || !has_backward(g) ||
+        (!module_option(m, "limit") && !is_option(m, "recompute", "all")))
+        return true;
+    Arena *a = arena_new();
+    Ladder *l = ladder_make(a, m);
+    if (l)
+        ladder_apply(l, pick(m, l), m);
+    arena_free(a);
+    return true;
+}
