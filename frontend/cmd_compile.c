@@ -57,6 +57,7 @@ flags_fit(const Session *s)
 {
     const Options *o = s->options;
     const char *flag = o->memory       ? "--memory"
+                       : o->recompute  ? "--recompute"
                        : o->mode       ? "--mode"
                        : o->dims.n     ? "--set"
                        : o->dump       ? "--dump"
