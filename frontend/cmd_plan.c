@@ -23,8 +23,7 @@ static const Class classes[] = {
     {"state", "state", REGION_state, false, 0},
     {"parameters", "  parameters", REGION_state, true,
      KIND(param) | KIND(frozen)},
-    {"optimizer", "  optimizer", REGION_state, true,
-     KIND(opt) | KIND(counter)},
+    {"optimizer", "  optimizer", REGION_state, true, KIND(opt) | KIND(counter)},
     {"buffers", "  buffers", REGION_state, true, KIND(state)},
     {"gradients", "gradients", REGION_grads, false, 0},
     {"stash", "stash", REGION_stash, false, 0},
@@ -113,11 +112,11 @@ json_largest(Session *s, const Report *r)
     json_t *list = json_array();
     for (int i = 0; i < r->largest.n; i++) {
         const ReportLine *l = &r->largest.at[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:I}", "name", l->name, "region",
-                            region_name[l->region], "type",
-                            line_type(s->arena, l), "bytes",
-                            (json_int_t)l->bytes));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:I}", "name", l->name,
+                                        "region", region_name[l->region],
+                                        "type", line_type(s->arena, l), "bytes",
+                                        (json_int_t)l->bytes));
     }
     return list;
 }
@@ -132,8 +131,7 @@ print_json(Session *s, const Module *m, const Report *r)
                             json_integer(class_bytes(m, &classes[i])));
     json_object_set_new(top, "model", json_string(m->name));
     json_object_set_new(top, "total", json_integer(r->total));
-    json_object_set_new(top, "limit",
-                        limit ? json_string(limit) : json_null());
+    json_object_set_new(top, "limit", limit ? json_string(limit) : json_null());
     json_object_set_new(top, "fits", json_boolean(!m->over_limit));
     json_object_set_new(top, "classes", bytes);
     json_object_set_new(top, "peak", json_peak(r));

@@ -6,7 +6,7 @@
 typedef struct Units {
     Fuse *f;
     int n_groups, n;
-    int *waits;  /* operands of other units that are not there yet */
+    int *waits; /* operands of other units that are not there yet */
     VEC(int) ready;
 } Units;
 

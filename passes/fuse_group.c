@@ -87,8 +87,7 @@ fuse_is_near(const Fuse *f, const Group *g, const Node *n)
     (void)f;
     const Node *own = g->members.at[0];
     return !n->mark && n->phase == own->phase && n->stage == own->stage &&
-           n->order > g->last - FUSE_REACH &&
-           n->order < g->first + FUSE_REACH;
+           n->order > g->last - FUSE_REACH && n->order < g->first + FUSE_REACH;
 }
 
 /* ---- circles ---- */

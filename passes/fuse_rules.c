@@ -37,8 +37,7 @@ static bool
 ends_group(const Fuse *f, const Group *g, const Node *c)
 {
     (void)g;
-    return c->op == OP_accumulate &&
-           fuse_users(c->args[0])->at.n == 1 &&
+    return c->op == OP_accumulate && fuse_users(c->args[0])->at.n == 1 &&
            fuse_group_of(f, value_node(c->args[0])) == g;
 }
 
@@ -52,8 +51,7 @@ is_last(const Node *n, int rank)
 static bool
 is_row_op(const Node *n)
 {
-    return (op_info[n->op].flags & OP_ROW) &&
-           is_last(n, n->args[0]->type.rank);
+    return (op_info[n->op].flags & OP_ROW) && is_last(n, n->args[0]->type.rank);
 }
 
 /* ---- matmul ---- */
@@ -149,8 +147,7 @@ static bool
 reduces_last_only(const Node *n)
 {
     const Attr *axes = node_attr(n, "axes");
-    return axes && axes->i == 1 &&
-           axes->list[0] == n->args[0]->type.rank - 1;
+    return axes && axes->i == 1 && axes->list[0] == n->args[0]->type.rank - 1;
 }
 
 static bool
@@ -174,8 +171,7 @@ static bool
 same_sum(const Group *g, const Node *n)
 {
     const Node *own = g->members.at[0];
-    return n->op == OP_reduce_sum &&
-           same_dims(&n->args[0]->type, &g->shape) &&
+    return n->op == OP_reduce_sum && same_dims(&n->args[0]->type, &g->shape) &&
            attr_equal(node_attr(n, "axes"), node_attr(own, "axes"));
 }
 
@@ -220,9 +216,8 @@ reduce_siblings(Fuse *f, Group *g)
 static bool
 reduce_keeps(const Group *g)
 {
-    return g->members.n > 1 &&
-           (!reduces_last_only(g->members.at[0]) ||
-            g->shape.rank == 1 || g->members.n > 2);
+    return g->members.n > 1 && (!reduces_last_only(g->members.at[0]) ||
+                                g->shape.rank == 1 || g->members.n > 2);
 }
 
 /* ---- element ---- */
@@ -294,8 +289,7 @@ const FuseRule fuse_rules[] = {
     {"reduce", reduce_seeds, reduce_takes_user, private_element,
      reduce_siblings, reduce_keeps},
     {"table", table_seeds, ends_group, never, NULL, NULL},
-    {"element", element_seeds, element_takes_user, private_element, NULL,
-     NULL},
+    {"element", element_seeds, element_takes_user, private_element, NULL, NULL},
     {"sweep", sweep_seeds, never, never, sweep_siblings, NULL},
 };
 

@@ -139,8 +139,7 @@ is_dw(const Head *h, const Node *n, const Value *d)
     int at = h->tb ? 0 : 1;
     return n->args[at] == d && unshaped(n->args[1 - at]) == unshaped(h->x) &&
            n->results[0]->type.rank == 2 && node_flag(n, "ta") &&
-           !node_flag(n, "tb") &&
-           type_equal(&n->results[0]->type, &h->w->type);
+           !node_flag(n, "tb") && type_equal(&n->results[0]->type, &h->w->type);
 }
 
 static bool
@@ -172,8 +171,8 @@ match_accumulate(Head *h)
     if (!h->dw)
         return true;
     Node *n = only_user(h->dw->results[0]);
-    if (n && n->op == OP_add && type_equal(&n->args[0]->type,
-                                           &n->args[1]->type)) {
+    if (n && n->op == OP_add &&
+        type_equal(&n->args[0]->type, &n->args[1]->type)) {
         h->add = n;
         n = only_user(n->results[0]);
     }
@@ -263,16 +262,17 @@ reshape_dx(Head *h)
     if (!h->dx || h->dx->results[0]->type.rank == 2)
         return;
     Value *whole = h->dx->results[0];
-    take_over(h->g, whole, reshape(h, h->dx_rows, whole->type.rank,
-                                   whole->type.dim, whole->name));
+    take_over(
+        h->g, whole,
+        reshape(h, h->dx_rows, whole->type.rank, whole->type.dim, whole->name));
 }
 
 static void
 make_dw(Head *h, Parts *p, Value *x, Value *d)
 {
     Node *dw = part(p, copy_of(h, h->dw, h->tb ? d : x, h->tb ? x : d));
-    Node *sum = graph_write(h->g, OP_accumulate, h->accumulate->tensor,
-                            dw->results[0]);
+    Node *sum =
+        graph_write(h->g, OP_accumulate, h->accumulate->tensor, dw->results[0]);
     part(p, sum);
     if (!h->add) {
         node_remove(h->accumulate);
@@ -290,8 +290,8 @@ make_backward(Head *h, Parts *p, Value *x, Value *targets)
     Value *old = h->dlogits->args[0];
     double value = node_float(old->def, "value", 1);
     Value *dloss = graph_const(h->g, old->name, &old->type, value);
-    Value *args[] = {dloss, p->nodes[0]->results[0], targets,
-                     loss->results[1], loss->results[2]};
+    Value *args[] = {dloss, p->nodes[0]->results[0], targets, loss->results[1],
+                     loss->results[2]};
     const char *name = h->dlogits->results[0]->name;
     Value *d = part(p, graph_add(h->g, OP_cross_entropy_grad, name, args, 5,
                                  h->dlogits->attrs, h->dlogits->n_attrs))
@@ -321,8 +321,7 @@ rewrite(Head *h)
     g->at = at;
     g->context = (Context){at->phase, at->stage, at->block, at->loc};
     int64_t two[] = {h->rows, h->inner};
-    Value *x = reshape(h, h->x, 2, two,
-                       graph_derive(g, h->x->name, "rows"));
+    Value *x = reshape(h, h->x, 2, two, graph_derive(g, h->x->name, "rows"));
     Value *t = h->loss->args[1];
     t = reshape(h, t, 1, two, graph_derive(g, t->name, "rows"));
     make_forward(h, &p, x, t);

@@ -33,7 +33,8 @@ made_again(const Value *v)
 static bool
 is_whole_view(const Node *n)
 {
-    return n->op == OP_reshape || n->op == OP_transpose || n->op == OP_broadcast;
+    return n->op == OP_reshape || n->op == OP_transpose ||
+           n->op == OP_broadcast;
 }
 
 static bool
@@ -177,8 +178,8 @@ import(Split *s, Value *v, Node *reader)
         return v->note;
     Graph *g = reader->graph;
     g->at = reader;
-    g->context = (Context){reader->phase, reader->stage, reader->block,
-                           reader->loc};
+    g->context =
+        (Context){reader->phase, reader->stage, reader->block, reader->loc};
     if (made_again(v) || view_of_wanted(v))
         v->note = copy_node(s, v, reader);
     else if (reads_again(v))

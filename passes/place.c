@@ -56,8 +56,8 @@ place_tensors(Module *m)
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
         t->region = region_of(t);
-        t->bytes = round_up(copies_of(m, t) *
-                            life_extent(&t->type, &t->layout));
+        t->bytes =
+            round_up(copies_of(m, t) * life_extent(&t->type, &t->layout));
         t->place = top[t->region];
         top[t->region] += t->bytes;
     }
@@ -82,8 +82,8 @@ place_homes(Graph *g)
     Lives l = life_find(a, g);
     PackItem *items = ARENA_ARRAY(a, PackItem, l.at.n + 1);
     for (int i = 0; i < l.at.n; i++)
-        items[i] = (PackItem){l.at.at[i].first, l.at.at[i].end,
-                              l.at.at[i].bytes, 0};
+        items[i] =
+            (PackItem){l.at.at[i].first, l.at.at[i].end, l.at.at[i].bytes, 0};
     g->workspace = pack_lowest(items, l.at.n, ALIGN, EFFORT);
     for (int i = 0; i < l.at.n; i++)
         set_place(&l.at.at[i], items[i].offset);

@@ -91,9 +91,8 @@ asks(Arena *a, Value *v, Value *home, const Layout *l)
         at = before;
         v = n->args[0];
     }
-    if (v->def->op == OP_read || v->def->op == OP_const ||
-        v->tensor || !layout_inner_is_one(&v->type, &at) ||
-        (home && (v->mark & WRITTEN)))
+    if (v->def->op == OP_read || v->def->op == OP_const || v->tensor ||
+        !layout_inner_is_one(&v->type, &at) || (home && (v->mark & WRITTEN)))
         return false;
     Want *w = ARENA_NEW(a, Want);
     *w = (Want){home, at};

@@ -8,12 +8,12 @@ typedef struct Compare {
     Arena *a;
     const Module *old, *new;
     FILE *to;
-    bool titled;       /* the section has its title */
+    bool titled; /* the section has its title */
     const char *title;
 } Compare;
 
-static void
-say(Compare *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(Compare *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A line under the section's title, which is printed with its first line. */
 static void
@@ -107,8 +107,8 @@ compare_regions(Compare *c)
 static const char *
 tensor_text(Compare *c, const Tensor *t)
 {
-    return arena_printf(c->a, "%s %s : %s", tensor_kind_name[t->kind],
-                        t->name, text_type(c->a, &t->type));
+    return arena_printf(c->a, "%s %s : %s", tensor_kind_name[t->kind], t->name,
+                        text_type(c->a, &t->type));
 }
 
 static bool
@@ -116,8 +116,8 @@ same_layout(const Type *t, const Layout *a, const Layout *b)
 {
     return a->offset == b->offset && a->pad == b->pad &&
            memcmp(a->tile, b->tile, sizeof a->tile) == 0 &&
-           memcmp(a->stride, b->stride,
-                  sizeof *a->stride * (size_t)t->rank) == 0;
+           memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)t->rank) ==
+               0;
 }
 
 static bool
@@ -158,10 +158,9 @@ node_key(Compare *c, const Node *n)
 {
     if (n->body)
         return arena_printf(c->a, "group %s",
-                            n->n_results ? n->results[0]->name
-                            : n->body->first
-                                ? node_key(c, n->body->first)
-                                : "");
+                            n->n_results     ? n->results[0]->name
+                            : n->body->first ? node_key(c, n->body->first)
+                                             : "");
     if (n->n_results)
         return n->results[0]->name;
     const char *what = n->tensor   ? n->tensor->name

@@ -7,7 +7,7 @@
 
 /* Alive in nodes [first, end) by Node.order. */
 typedef struct Life {
-    Value *home;  /* or, of a kernel's temporaries: */
+    Value *home; /* or, of a kernel's temporaries: */
     Node *kernel;
     int first, end;
     int64_t bytes; /* a multiple of 64 */

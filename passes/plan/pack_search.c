@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 enum {
-    MAX_BRANCH = 24,  /* alternatives kept of one step */
-    TRY_STEPS = 150,  /* of a try, and one more for each item */
+    MAX_BRANCH = 24, /* alternatives kept of one step */
+    TRY_STEPS = 150, /* of a try, and one more for each item */
     LONG_STEPS = 3000,
     LONG_EVERY = 16,
     STATIC_EVERY = 40,
@@ -30,15 +30,15 @@ typedef struct Search {
     int *next;       /* of a section: itself, or one nearer to the next that
                       * has no floor yet */
     int64_t *priority;
-    int *open;       /* unplaced items, in no order that matters */
+    int *open; /* unplaced items, in no order that matters */
     int *open_place;
     int n_open;
     Undo *undo;
     int n_undo;
     int64_t *fails; /* of a section, in this round */
-    int lo, hi;      /* sections that the last failure has to do with */
-    int most;        /* items placed at once in this try */
-    int64_t steps;   /* left in this try */
+    int lo, hi;     /* sections that the last failure has to do with */
+    int most;       /* items placed at once in this try */
+    int64_t steps;  /* left in this try */
     uint64_t random;
 } Search;
 
@@ -414,8 +414,8 @@ rounds(Search *s, int64_t *effort)
     int64_t *keep = ARENA_ARRAY(s->p->arena, int64_t, n + 1);
     Rank *ranks = ARENA_ARRAY(s->p->arena, Rank, n + 1);
     for (int64_t t = 0; *effort > 0; t++) {
-        int64_t steps = t % LONG_EVERY == LONG_EVERY - 1 ? LONG_STEPS
-                                                         : TRY_STEPS + n;
+        int64_t steps =
+            t % LONG_EVERY == LONG_EVERY - 1 ? LONG_STEPS : TRY_STEPS + n;
         if (t % STATIC_EVERY == 0) {
             static_order(s, ranks, (int)(t / STATIC_EVERY % 4), s->priority);
             steps *= 2;

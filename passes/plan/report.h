@@ -18,8 +18,9 @@ typedef struct Report {
     const Graph *graph; /* whose workspace is the largest; or NULL */
     const Node *peak;   /* its node with the largest load */
     int64_t load;       /* bytes alive there */
-    VEC(ReportLine) largest; /* tensors and what is alive at the peak, largest
-                              * first; equal ones in the module's order */
+    VEC(ReportLine)
+    largest; /* tensors and what is alive at the peak, largest
+              * first; equal ones in the module's order */
 } Report;
 
 Report report_make(Arena *a, Module *m);

@@ -56,8 +56,8 @@ compiled(Run *r, const char *path, const char *last, uint64_t shuffle)
     r->diag = diag_new(r->arena);
     char *text = slurp(r->arena, path, &n);
     r->m = text_read(r->arena, r->diag, path, text, n);
-    PassOptions o = {.stop_after = last, .verify = true, .shuffle = shuffle,
-                     .out = stdout};
+    PassOptions o = {
+        .stop_after = last, .verify = true, .shuffle = shuffle, .out = stdout};
     if (r->m && passes_run(r->m, &o))
         return true;
     diag_print(r->diag, stderr, DIAG_TEXT);

@@ -112,12 +112,12 @@ load(Machine *x, Value *v)
     double *d = ARENA_ARRAY(x->arena, double, type_elements(&v->type));
     if (v->def->op == OP_const && !is_stored(v)) {
         for (int64_t i = 0; i < type_elements(&v->type); i++)
-            d[i] = node_float(v->def, "value",
-                              (double)node_int(v->def, "int", 0));
+            d[i] =
+                node_float(v->def, "value", (double)node_int(v->def, "int", 0));
         return d;
     }
-    copy(place_of(x, &v->type, v->home->tensor, v->home), &v->type,
-         &v->layout, d, false, v->name);
+    copy(place_of(x, &v->type, v->home->tensor, v->home), &v->type, &v->layout,
+         d, false, v->name);
     return d;
 }
 
@@ -170,8 +170,9 @@ run_kernel(Machine *x, Node *n)
         Type *t = &n->results[i]->type;
         out[i] = (Array){*t, ARENA_ARRAY(x->arena, double, type_elements(t))};
     }
-    Job j = {n, in, n->n_args, out, n->n_results, 7, x->before + x->mb,
-             x->m->train, why};
+    Job j = {
+        n,           in, n->n_args, out, n->n_results, 7, x->before + x->mb,
+        x->m->train, why};
     if (!eval_node(&j))
         bug("%s", why);
     for (int i = 0; i < n->n_results; i++) {
@@ -263,7 +264,7 @@ static void
 fill(Machine *x, Tensor *t, int i)
 {
     int64_t n = type_elements(&t->type);
-    double *d = ARENA_ARRAY(x->arena, double, SETS * n);
+    double *d = ARENA_ARRAY(x->arena, double, SETS *n);
     if (t->kind != TENSOR_input) {
         Array *a = eval_tensor(x->e, t->name);
         if (a && t->region == REGION_state)
@@ -296,8 +297,9 @@ compare(Machine *x, Tensor *t)
         if (fabs(d[i] - a->at[i]) <= 1e-12 * fabs(a->at[i]) ||
             (isnan(d[i]) && isnan(a->at[i])))
             continue;
-        fprintf(stderr, "%s[%lld] is %.17g in its region, %.17g in the "
-                        "evaluator\n",
+        fprintf(stderr,
+                "%s[%lld] is %.17g in its region, %.17g in the "
+                "evaluator\n",
                 t->name, (long long)i, d[i], a->at[i]);
         x->failed = true;
         return;
