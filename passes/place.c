@@ -43,24 +43,46 @@ copies_of(const Module *m, const Tensor *t)
     return t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
 }
 
+/* All regions together, and all homes of a graph, stay below this. */
+static const int64_t most_bytes = INT64_MAX / 16;
+
 static int64_t
 round_up(int64_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static void
+/* Takes bytes from what may still be placed; false, and an error, where that
+ * is not enough. */
+static bool
+take(Module *m, Span at, const char *name, int64_t bytes, int64_t copies,
+     int64_t *left)
+{
+    if (bytes <= *left / copies - ALIGN) {
+        *left -= round_up(bytes * copies);
+        return true;
+    }
+    diag_error(m->diag, at, "%s makes the regions larger than 2^59 bytes",
+               name);
+    return false;
+}
+
+static bool
 place_tensors(Module *m)
 {
-    int64_t *top = m->region_bytes;
+    int64_t *top = m->region_bytes, left = most_bytes;
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
+        int64_t one = life_extent(&t->type, &t->layout);
+        int64_t copies = copies_of(m, t);
+        if (!take(m, t->loc, t->name, one, copies, &left))
+            return false;
         t->region = region_of(t);
-        t->bytes =
-            round_up(copies_of(m, t) * life_extent(&t->type, &t->layout));
+        t->bytes = round_up(one * copies);
         t->place = top[t->region];
         top[t->region] += t->bytes;
     }
+    return true;
 }
 
 static void
@@ -75,19 +97,36 @@ set_place(const Life *l, int64_t offset)
     l->home->bytes = l->bytes;
 }
 
-static void
+static bool
+fits_a_number(Graph *g, const Lives *l)
+{
+    int64_t left = most_bytes;
+    for (int i = 0; i < l->at.n; i++) {
+        const Life *x = &l->at.at[i];
+        const Node *n = x->home ? value_node(x->home) : x->kernel;
+        const char *name = x->home ? x->home->name : op_info[n->op].name;
+        if (!take(g->module, n->loc, name, x->bytes, 1, &left))
+            return false;
+    }
+    return true;
+}
+
+static bool
 place_homes(Graph *g)
 {
     Arena *a = arena_new();
     Lives l = life_find(a, g);
+    bool fits = fits_a_number(g, &l);
     PackItem *items = ARENA_ARRAY(a, PackItem, l.at.n + 1);
     for (int i = 0; i < l.at.n; i++)
-        items[i] =
-            (PackItem){l.at.at[i].first, l.at.at[i].end, l.at.at[i].bytes, 0};
-    g->workspace = pack_lowest(items, l.at.n, ALIGN, EFFORT);
+        items[i] = (PackItem){l.at.at[i].first, l.at.at[i].end,
+                              l.at.at[i].bytes, 0};
+    if (fits)
+        g->workspace = pack_lowest(items, l.at.n, ALIGN, EFFORT);
     for (int i = 0; i < l.at.n; i++)
         set_place(&l.at.at[i], items[i].offset);
     arena_free(a);
+    return fits;
 }
 
 static bool
@@ -99,20 +138,26 @@ is_placed(const Module *m)
     return false;
 }
 
+static bool
+place_all(Module *m)
+{
+    if (!place_tensors(m))
+        return false;
+    int64_t slot = m->region_bytes[REGION_stash];
+    for (int i = 0; i < m->graphs.n; i++) {
+        Graph *g = m->graphs.at[i];
+        if (!place_homes(g))
+            return false;
+        g->stash = slot;
+        if (g->workspace > m->region_bytes[REGION_workspace])
+            m->region_bytes[REGION_workspace] = g->workspace;
+    }
+    m->region_bytes[REGION_stash] = slot * m->slots;
+    return true;
+}
+
 bool
 pass_place(Module *m)
 {
-    if (!is_placed(m)) {
-        place_tensors(m);
-        int64_t slot = m->region_bytes[REGION_stash];
-        for (int i = 0; i < m->graphs.n; i++) {
-            Graph *g = m->graphs.at[i];
-            place_homes(g);
-            g->stash = slot;
-            if (g->workspace > m->region_bytes[REGION_workspace])
-                m->region_bytes[REGION_workspace] = g->workspace;
-        }
-        m->region_bytes[REGION_stash] = slot * m->slots;
-    }
-    return limit_check(m);
+    return (is_placed(m) || place_all(m)) && limit_check(m);
 }
