@@ -153,6 +153,8 @@ cmd_plan(Session *s)
     if (!m)
         return STATUS_INPUT;
     PassOptions o = {.out = stdout};
+    if (m->programs.n > 0) /* a schedule stays as it is */
+        o.only = "place";
     bool done = passes_run(m, &o);
     if (!done && !m->over_limit)
         return STATUS_INPUT;
