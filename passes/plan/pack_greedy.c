@@ -85,9 +85,22 @@ place_all(const PackProblem *p, Key *keys, int order, Extent *taken,
     return top;
 }
 
+static int64_t
+one_after_the_other(const PackProblem *p, int64_t *offset)
+{
+    int64_t top = 0;
+    for (int i = 0; i < p->n; i++) {
+        offset[i] = top;
+        top += p->size[i];
+    }
+    return top;
+}
+
 int64_t
 pack_greedy(const PackProblem *p, int64_t *offset)
 {
+    if (!p->near)
+        return one_after_the_other(p, offset);
     Key *keys = ARENA_ARRAY(p->arena, Key, p->n + 1);
     Extent *taken = ARENA_ARRAY(p->arena, Extent, p->n + 1);
     int64_t *now = ARENA_ARRAY(p->arena, int64_t, p->n + 1);

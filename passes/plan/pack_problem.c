@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_PAIRS = 1 << 28 };
+
 typedef struct Event {
     int64_t time;
     int item;
@@ -93,6 +95,19 @@ pairs(PackProblem *p, const Event *e, Active *l, int *fill)
     }
 }
 
+static bool
+few_pairs(const PackProblem *p, const Event *e)
+{
+    int64_t alive = 0, pairs_left = MOST_PAIRS;
+    for (int k = 0; k < 2 * p->n && pairs_left > 0; k++) {
+        if (e[k].start)
+            pairs_left -= alive++;
+        else
+            alive--;
+    }
+    return pairs_left > 0;
+}
+
 static void
 find_neighbours(PackProblem *p, const Event *e)
 {
@@ -122,7 +137,8 @@ pack_problem(Arena *a, const PackItem *items, int n, int64_t align)
         p->size[i] = (items[i].size - 1) / align + 1;
     Event *e = sorted_events(a, items, n);
     find_sections(p, e);
-    find_neighbours(p, e);
+    if (few_pairs(p, e))
+        find_neighbours(p, e);
     return p;
 }
 
