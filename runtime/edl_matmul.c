@@ -29,8 +29,9 @@
 enum {
     K_BLOCK = 256,   /* rows of a packed panel of B */
     ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
-    MAX_COLUMNS = 48,
-    MAX_ROWS = 8,
+    MOST_VECS = 3,
+    MOST_COLUMNS = 48,
+    MOST_ROWS = 8,
     FEW_ROWS = 16,    /* not worth a packed panel */
     FEW_COLUMNS = 192 /* not worth packed rows */
 };
@@ -44,54 +45,82 @@ typedef struct Ahead {
 } Ahead;
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define TILE tile_avx512
 #define TILE_TARGET __attribute__((target("avx512f,fma")))
 #define TILE_ROWS 8
-#define TILE_VECS 3
 #define V __m512
 #define V_WIDTH 16
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
 #define V_SPLAT(x) _mm512_set1_ps(x)
 #define V_FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
+#define TILE tile_avx512_1
+#define TILE_VECS 1
 #include "edl_tile.h"
-
-#define TILE tile_avx2
-#define TILE_TARGET __attribute__((target("avx2,fma")))
-#define TILE_ROWS 6
+#define TILE tile_avx512_2
 #define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE tile_avx512_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
+
+#define TILE_TARGET __attribute__((target("avx2,fma")))
+#define TILE_ROWS 4
 #define V __m256
 #define V_WIDTH 8
 #define V_LOAD(p) _mm256_loadu_ps(p)
 #define V_STORE(p, v) _mm256_storeu_ps(p, v)
 #define V_SPLAT(x) _mm256_set1_ps(x)
 #define V_FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define TILE tile_avx2_1
+#define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE tile_avx2_2
+#define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE tile_avx2_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
 #elif defined(__aarch64__)
-#define TILE tile_neon
 #define TILE_TARGET
 #define TILE_ROWS 8
-#define TILE_VECS 3
 #define V float32x4_t
 #define V_WIDTH 4
 #define V_LOAD(p) vld1q_f32(p)
 #define V_STORE(p, v) vst1q_f32(p, v)
 #define V_SPLAT(x) vdupq_n_f32(x)
 #define V_FMA(x, y, z) vfmaq_f32(z, x, y)
+#define TILE tile_neon_1
+#define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE tile_neon_2
+#define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE tile_neon_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
 #endif
 
-#define TILE tile_c
 #define TILE_TARGET
 #define TILE_ROWS 4
-#define TILE_VECS 4
 #define V float
 #define V_WIDTH 1
 #define V_LOAD(p) (*(p))
 #define V_STORE(p, v) (*(p) = (v))
 #define V_SPLAT(x) (x)
 #define V_FMA(x, y, z) fmaf(x, y, z)
+#define TILE tile_c_1
+#define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE tile_c_2
+#define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE tile_c_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
 
 static int64_t
 least(int64_t x, int64_t y)
@@ -105,19 +134,19 @@ typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
 
 typedef struct Kernel {
     const char *name;
-    TileFn *run;
-    int rows, columns;
+    TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
+    int rows, width;        /* of a tile, of a vector */
 } Kernel;
 
 /* The best first. */
 static const Kernel kernels[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512", tile_avx512, 8, 48},
-    {"avx2", tile_avx2, 6, 16},
+    {"avx512", {tile_avx512_1, tile_avx512_2, tile_avx512_3}, 8, 16},
+    {"avx2", {tile_avx2_1, tile_avx2_2, tile_avx2_3}, 4, 8},
 #elif defined(__aarch64__)
-    {"neon", tile_neon, 8, 12},
+    {"neon", {tile_neon_1, tile_neon_2, tile_neon_3}, 8, 4},
 #endif
-    {"c", tile_c, 4, 4},
+    {"c", {tile_c_1, tile_c_2, tile_c_3}, 4, 1},
 };
 
 /* The first of them that this machine can run. */
@@ -252,7 +281,9 @@ typedef struct Block {
     int64_t b_row;
     float *c;
     int64_t c_row;
-    int columns, add;
+    int vecs, wide; /* of the panel: vectors, and columns in them */
+    int columns;    /* that there are */
+    int add;
     bool bands; /* a is packed */
 } Block;
 
@@ -261,9 +292,9 @@ typedef struct Block {
 static void
 edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
 {
-    EDL_LINES float tile[MAX_ROWS * MAX_COLUMNS];
-    EDL_LINES float left[MAX_ROWS * K_BLOCK];
-    int wide = s->kernel->columns, tall = s->kernel->rows;
+    EDL_LINES float tile[MOST_ROWS * MOST_COLUMNS];
+    EDL_LINES float left[MOST_ROWS * K_BLOCK];
+    int wide = s->wide, tall = s->kernel->rows;
     size_t bytes = sizeof *c * (size_t)s->columns;
     if (!s->bands) {
         pack(left, a, s->a_col, s->a_row, s->k, rows, tall);
@@ -272,7 +303,8 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
         memcpy(tile + i * wide, c + i * s->c_row, bytes);
-    s->kernel->run(s->k, a, 1, tall, s->b, s->b_row, tile, wide, s->add, ahead);
+    s->kernel->run[s->vecs - 1](s->k, a, 1, tall, s->b, s->b_row, tile, wide,
+                                s->add, ahead);
     for (int i = 0; i < rows; i++)
         memcpy(c + i * s->c_row, tile + i * wide, bytes);
 }
@@ -280,17 +312,18 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
 static void
 block_run(const Block *s, Ahead *ahead)
 {
+    TileFn *const run = s->kernel->run[s->vecs - 1];
     int tall = s->kernel->rows;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
         const float *a = s->a + i * s->a_step;
         float *c = s->c + i * s->c_row;
         bool last = s->rows - i <= tall;
-        ahead->tile = (const char *)(last ? s->c + s->kernel->columns
+        ahead->tile = (const char *)(last ? s->c + s->wide
                                           : c + tall * s->c_row);
-        if (rows == tall && s->columns == s->kernel->columns)
-            s->kernel->run(s->k, a, s->a_row, s->a_col, s->b, s->b_row, c,
-                           s->c_row, s->add, ahead);
+        if (rows == tall && s->columns == s->wide)
+            run(s->k, a, s->a_row, s->a_col, s->b, s->b_row, c, s->c_row,
+                s->add, ahead);
         else
             edge(s, a, c, rows, ahead);
     }
@@ -312,26 +345,73 @@ static void
 panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
        int64_t j1)
 {
-    EDL_LINES float panel[K_BLOCK * MAX_COLUMNS];
-    int wide = block->kernel->columns;
-    for (int64_t j = j0; j < j1; j += wide) {
+    EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
+    int width = block->kernel->width;
+    for (int64_t j = j0; j < j1; j += block->wide) {
         const float *from = b + j * s->b_col;
-        bool last = j1 - j <= wide;
-        Ahead ahead = ahead_of(s, last ? from : from + wide * s->b_col,
-                               block->k, wide);
-        block->columns = (int)least(j1 - j, wide);
+        int64_t left = least(j1 - j, MOST_VECS * width);
+        block->vecs = (int)((left + width - 1) / width);
+        block->wide = block->vecs * width;
+        block->columns = (int)left;
         block->c = c + j;
-        if (s->b_col == 1 && block->columns == wide &&
-            block->rows <= FEW_ROWS) {
+        bool more = j1 - j > left;
+        Ahead ahead = ahead_of(s, from + (more ? left * s->b_col : 0),
+                               block->k, block->wide);
+        if (s->b_col == 1 && left == block->wide && block->rows <= FEW_ROWS) {
             block->b = from;
             block->b_row = s->b_row;
         } else {
-            pack(panel, from, s->b_row, s->b_col, block->k, block->columns,
-                 wide);
+            pack(panel, from, s->b_row, s->b_col, block->k, (int)left,
+                 block->wide);
             block->b = panel;
-            block->b_row = wide;
+            block->b_row = block->wide;
         }
         block_run(block, &ahead);
+    }
+}
+
+/* The same with A as it lies. */
+static void
+product_plain(const Kernel *kernel, const EdlProduct *s, const float *a,
+              const float *b, float *c, int64_t rows, int64_t j0, int64_t j1,
+              int add)
+{
+    for (int64_t p = 0; p < s->k; p += K_BLOCK) {
+        Block block;
+        block.kernel = kernel;
+        block.k = least(s->k - p, K_BLOCK);
+        block.rows = rows;
+        block.a = a + p * s->a_col;
+        block.a_step = block.a_row = s->a_row;
+        block.a_col = s->a_col;
+        block.c_row = s->c_row;
+        block.add = add || p;
+        block.bands = false;
+        panels(s, &block, b + p * s->b_row, c, j0, j1);
+    }
+}
+
+static void
+product_bands(const Kernel *kernel, const EdlProduct *s, const float *a,
+              const float *b, float *c, int64_t rows, int64_t j0, int64_t j1,
+              int add)
+{
+    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
+    for (int64_t p = 0; p < s->k; p += K_BLOCK) {
+        Block block;
+        block.kernel = kernel;
+        block.k = least(s->k - p, K_BLOCK);
+        block.rows = rows;
+        block.a = left;
+        block.a_step = block.k;
+        block.a_row = 1;
+        block.a_col = kernel->rows;
+        block.c_row = s->c_row;
+        block.add = add || p;
+        block.bands = true;
+        pack_bands(left, a + p * s->a_col, s->a_row, s->a_col, block.k, rows,
+                   kernel->rows);
+        panels(s, &block, b + p * s->b_row, c, j0, j1);
     }
 }
 
@@ -340,26 +420,11 @@ product(const Kernel *kernel, const EdlProduct *s, const float *a,
         const float *b, float *c, int64_t i0, int64_t i1, int64_t j0,
         int64_t j1, int add)
 {
-    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
-    Block block;
-    block.kernel = kernel;
-    block.c_row = s->c_row;
-    block.bands = j1 - j0 >= FEW_COLUMNS || (s->a_col != 1 && i1 - i0 > 8);
+    bool bands = j1 - j0 >= FEW_COLUMNS || (s->a_col != 1 && i1 - i0 > 8);
     for (int64_t i = i0; i < i1; i += ROW_BLOCK)
-        for (int64_t p = 0; p < s->k; p += K_BLOCK) {
-            block.k = least(s->k - p, K_BLOCK);
-            block.rows = least(i1 - i, ROW_BLOCK);
-            block.add = add || p;
-            block.a = a + i * s->a_row + p * s->a_col;
-            if (block.bands)
-                pack_bands(left, block.a, s->a_row, s->a_col, block.k,
-                           block.rows, kernel->rows);
-            block.a = block.bands ? left : block.a;
-            block.a_step = block.bands ? block.k : s->a_row;
-            block.a_row = block.bands ? 1 : s->a_row;
-            block.a_col = block.bands ? kernel->rows : s->a_col;
-            panels(s, &block, b + p * s->b_row, c + i * s->c_row, j0, j1);
-        }
+        (bands ? product_bands : product_plain)(
+            kernel, s, a + i * s->a_row, b, c + i * s->c_row,
+            least(i1 - i, ROW_BLOCK), j0, j1, add);
 }
 
 void

@@ -1,6 +1,7 @@
-/* edl_tile.h: one microkernel, a template that edl_matmul.c includes once an
- * instruction set. Before it: TILE (name), TILE_TARGET (attribute), V (vector
- * type), V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA, TILE_ROWS, TILE_VECS.
+/* edl_tile.h: one microkernel, a template that edl_matmul.c includes once a
+ * width and instruction set. Before it: TILE (name), TILE_VECS, and until
+ * edl_tile_end.h: TILE_TARGET (attribute), TILE_ROWS, V (vector type),
+ * V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA.
  *
  * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms; row p of b lies
  * at b + p * b_row. Every fourth term asks for a line of what comes next. */
@@ -57,12 +58,4 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
 }
 
 #undef TILE
-#undef TILE_TARGET
-#undef TILE_ROWS
 #undef TILE_VECS
-#undef V
-#undef V_WIDTH
-#undef V_LOAD
-#undef V_STORE
-#undef V_SPLAT
-#undef V_FMA
