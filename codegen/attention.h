@@ -1,0 +1,73 @@
+/* What the two directions of attention share. Inside codegen/ only. */
+#ifndef EDL_CODEGEN_ATTENTION_H
+#define EDL_CODEGEN_ATTENTION_H
+
+#include "codegen/c_ops.h"
+
+/* Queries and keys of a tile of scores, at most. */
+enum { ATTENTION_TILE = 64 };
+
+/* Query heads of a group are an axis of their own: q is [.., G, R, T, D] with
+ * R = H / G, and k and v, [.., G, S, D], do not move along R. */
+typedef struct Heads {
+    const Node *node;
+    const Type *q, *k;
+    int lead; /* axes before the heads */
+    int64_t g, r, t, s, d;
+    int64_t queries, keys; /* of a tile: rows, and columns, 16 n */
+    int q_at, mask_at, bias_at; /* operands; -1: not there */
+    bool causal;
+    int64_t shift; /* query t sees keys up to t + shift */
+    double scale;
+} Heads;
+
+/* An operand in the loops over blocks: strides of a query head, of a row (a
+ * query or a key) and of a column (d, or a key). */
+typedef struct Operand {
+    int access; /* -1: not there */
+    Dtype dtype;
+    int64_t head, row, col;
+    const char *at; /* C text: where the open block starts */
+} Operand;
+
+Heads heads_of(const Node *n, int q_at, int extra);
+
+/* Accesses for loops whose outer axes are all before the heads, and then G;
+ * forward also R and blocks of queries. v has the shape of q (or of q without
+ * D), of k, or broadcasts to the scores. */
+Operand heads_query(Loops *s, const Heads *h, const Value *v, bool write);
+Operand heads_key(Loops *s, const Heads *h, const Value *v, bool write);
+Operand heads_score(Loops *s, const Heads *h, const Value *v, bool write);
+/* The start of an operand in the open row of the loops. */
+const char *heads_start(const Loops *s, const Operand *o);
+
+/* " + s0 * 64"; nothing for a stride or an index of 0. */
+const char *heads_step(Arena *a, const char *index, int64_t stride);
+/* "at[i * 768 + d]", as a float. */
+const char *heads_load(Kernel *k, const Operand *o, const char *row,
+                       const char *col);
+/* at[..] = value; */
+void heads_put(Kernel *k, const Operand *o, const char *row, const char *col,
+               const char *value);
+/* An operand that products can read: o, or a copy in floats of its `rows`
+ * rows from row `first` on, in an array `name` of `most` rows. */
+Operand heads_floats(Kernel *k, const Heads *h, const Operand *o,
+                     const char *name, const char *first, const char *rows,
+                     int64_t most);
+/* A call of edl_matmul: [m, k] @ [k, n] into c. */
+typedef struct TileProduct {
+    const char *name; /* of its EdlProduct */
+    const char *m, *n, *k;
+    const char *a, *b, *c;
+    int64_t a_row, a_col, b_row, b_col, c_row;
+    const char *add;
+} TileProduct;
+void heads_product(Kernel *k, const TileProduct *p);
+/* "const int64_t NAME = .." how many of `each` are left of `n` from `first`
+ * on; answers its C text, a number where it is always the same. */
+const char *heads_left(Kernel *k, const char *name, const char *n, int64_t each,
+                       const char *first, bool whole);
+/* "int64_t seen": keys of the tile at s0 that query `t` may look at. */
+void heads_seen(Kernel *k, const Heads *h, const char *t, const char *n);
+
+#endif
