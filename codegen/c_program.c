@@ -43,8 +43,21 @@ is_update(const Action *a)
     return a->kind == ACTION_call && strcmp(a->graph->name, "update") == 0;
 }
 
+/* Sets the number of the microbatch, for what is drawn, where it is not that
+ * of the call before. */
 static void
-emit_actions(CModel *m, Emit *e, Action *const *actions, int n)
+emit_microbatch(CModel *m, Emit *e, int64_t mb, int64_t *now)
+{
+    if (mb == MB_LOOP && *now != mb)
+        emit_line(e, "m->count.microbatch = first + (uint64_t)mb;");
+    else if (mb != *now)
+        emit_line(e, "m->count.microbatch = first + %s;", index_text(m, mb));
+    *now = mb;
+}
+
+/* now: the microbatch that m->count says, from `first`; -2: another. */
+static void
+emit_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
 {
     for (int i = 0; i < n; i++) {
         const Action *a = actions[i];
@@ -54,11 +67,12 @@ emit_actions(CModel *m, Emit *e, Action *const *actions, int n)
             emit_open(e,
                       "for (int64_t mb = %" PRId64 "; mb < %" PRId64 "; mb++)",
                       a->lo, a->hi);
-            emit_line(e, "m->count.microbatch = first + (uint64_t)mb;");
-            emit_actions(m, e, a->body.at, a->body.n);
+            emit_actions(m, e, a->body.at, a->body.n, -2);
             emit_close(e, "");
+            now = -2;
             continue;
         }
+        emit_microbatch(m, e, a->mb, &now);
         const char *mb = index_text(m, a->mb);
         emit_call(m, e, a->graph, mb, mb, index_text(m, a->slot));
     }
@@ -163,7 +177,7 @@ emit_step(CModel *m, Emit *e)
               m->accumulate);
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_actions(m, e, p->actions.at, p->actions.n);
+    emit_actions(m, e, p->actions.at, p->actions.n, 0);
     emit_fault(e, "a step");
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     emit_update(m, e);
@@ -244,7 +258,7 @@ emit_pass(CModel *m, Emit *e, const char *name)
     emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_actions(m, e, p->actions.at, p->actions.n);
+    emit_actions(m, e, p->actions.at, p->actions.n, 0);
     emit_line(e, "s = edl_check_fault(m, \"%s\");", name);
     emit_line(e, "if (s != EDL_OK || !out)");
     emit_line(e, "    return s;");

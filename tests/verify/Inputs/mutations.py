@@ -304,6 +304,15 @@ def wrong_slot(t):
     return mark(t, "  call backward(mb = 0, slot = 1)")
 
 
+@mutation("lacks a change of an earlier microbatch")
+def sum_in_another_order(t):
+    """The table's gradient has parts from both passes."""
+    t = program(t, step(*[(g, i, i) for g in (F, B) for i in range(3)]))
+    t = put(t, "  stash 12992\n", "  stash 38976\n  slots 3\n")
+    return in_graph(t, F, "    accumulate wte.grad = wte.grad'3'2\n",
+                    "    accumulate wte.grad = wte.grad'3'2" + HERE + "\n")
+
+
 @mutation("is made in h_0.x, but h_0.x is not written")
 def drop_stash_write(t):
     t = in_graph(t, F, "  write h_0.x = h_0.x\n", "")
