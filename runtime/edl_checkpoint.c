@@ -191,6 +191,13 @@ check_tensor(EdlInstance *m, const EdlSt *st, const EdlTensor *t,
                     t->name, theirs, ours);
 }
 
+/* What an inference model has no use for in a checkpoint of the training. */
+static int
+of_training(const EdlModel *model, const char *name)
+{
+    return !model->step && strncmp(name, "optimizer/", 10) == 0;
+}
+
 /* Every tensor of the model is there and no other. */
 static EdlStatus
 check_tensors(EdlInstance *m, const EdlSt *st, const char *what)
@@ -205,10 +212,11 @@ check_tensors(EdlInstance *m, const EdlSt *st, const char *what)
     }
     for (int64_t i = 0; i < st->count; i++) {
         const EdlTensor *t = edl_find(model, st->entries[i].name);
-        if (!t || !saved(t))
-            return edl_fail(m, EDL_EMISMATCH,
-                            "%s: %s is not a tensor of the model", what,
-                            st->entries[i].name);
+        if ((t && saved(t)) || of_training(model, st->entries[i].name))
+            continue;
+        return edl_fail(m, EDL_EMISMATCH,
+                        "%s: %s is not a tensor of the model", what,
+                        st->entries[i].name);
     }
     return EDL_OK;
 }
