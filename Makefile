@@ -71,7 +71,7 @@ $(B)/san/libedl.a: FORCE
 
 BUILD_NEEDS := gcc libc6-dev flex bison libjansson-dev
 TEST_NEEDS  := $(BUILD_NEEDS) g++ clang llvm-14-tools libclang-rt-14-dev \
-               python3 python3-torch python3-numpy
+               python3 python3-torch python3-numpy libopenblas0-openmp pkgconf
 
 # Everything that the tests need, built with what this machine has.
 test:
@@ -89,21 +89,20 @@ demo:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DATA)/runtime \
-	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include/edl \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(B)/edlc $(DESTDIR)$(PREFIX)/bin/edlc
-	install -m 644 runtime/*.c runtime/*.h $(DESTDIR)$(DATA)/runtime
+	install -m 644 $(wildcard runtime/*.[ch]) $(DESTDIR)$(DATA)/runtime
 	install -m 644 lib/*.edl $(DESTDIR)$(DATA)/lib
-	install -m 644 runtime/edl.h runtime/edl_kernel.h \
-	    $(DESTDIR)$(PREFIX)/include
+	install -m 644 runtime/*.h $(DESTDIR)$(PREFIX)/include/edl
 	sed 's|@PREFIX@|$(PREFIX)|' tools/edl.pc.in \
 	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/edl.pc
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/edl.pc
 	install -m 644 docs/edlc.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/edlc $(DESTDIR)$(DATA) \
-	    $(DESTDIR)$(PREFIX)/include/edl.h \
-	    $(DESTDIR)$(PREFIX)/include/edl_kernel.h \
+	    $(DESTDIR)$(PREFIX)/include/edl \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/edl.pc \
 	    $(DESTDIR)$(PREFIX)/share/man/man1/edlc.1
 
@@ -114,4 +113,5 @@ FORCE:
 
 .PHONY: all fuzz FORCE test check demo install uninstall clean
 .SECONDARY:
--include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f -not -path '*/Output/*' \
+    2>/dev/null)

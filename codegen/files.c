@@ -214,15 +214,18 @@ add_file(CModel *c, OutFiles *out, const char *name, const char *text)
     vec_push(c->cg.arena, &out->files, f);
 }
 
+/* Lists the objects of the runtime, and adds its files where they are to lie
+ * beside the output. */
 static void
-add_runtime(CModel *c, OutFiles *out, Emit *sources)
+add_runtime(CModel *c, OutFiles *out, Emit *sources, bool copied)
 {
     for (int i = 0; i < embedded_count; i++) {
         const Embedded *f = &embedded_files[i];
         if (strncmp(f->name, "runtime/", 8) != 0)
             continue;
         OutFile copy = {.name = f->name + 8, .text = f->text, .n = f->n};
-        vec_push(c->cg.arena, &out->files, copy);
+        if (copied)
+            vec_push(c->cg.arena, &out->files, copy);
         size_t n = strlen(copy.name);
         if (strcmp(copy.name + n - 2, ".c") == 0)
             emit(sources, " \\\n\t%.*s.o", (int)n - 2, copy.name);
@@ -242,8 +245,9 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     emit_line(&e, "NEEDED = -std=c11 -ffp-contract=off -fno-math-errno "
                   "-fno-trapping-math -pthread");
     if (!copied)
-        emit_line(&e, "CPPFLAGS += $(shell pkg-config --cflags edl)\n"
-                      "LDLIBS += $(shell pkg-config --libs edl)");
+        emit_line(&e, "INSTALLED := $(shell pkg-config --variable=runtimedir "
+                      "edl)\nCPPFLAGS += -I$(INSTALLED)\n"
+                      "vpath %%.c $(INSTALLED)");
     emit_line(&e, "MODELS = $(patsubst %%_main.c,%%,$(wildcard *_main.c))");
     emit_line(&e, "RUNTIME =%s\n", runtime);
     emit_line(&e, "all: $(MODELS)\n");
@@ -289,8 +293,7 @@ codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
     add_file(&c, out, with_suffix(&c, ".h"), emit_string(&header));
     add_file(&c, out, with_suffix(&c, ".sched"), c.sched);
     add_file(&c, out, with_suffix(&c, "_main.c"), main_text(&c));
-    if (o->copy_runtime)
-        add_runtime(&c, out, &objects);
+    add_runtime(&c, out, &objects, o->copy_runtime);
     add_file(&c, out, "Makefile",
              makefile_text(&c, objects.n ? emit_string(&objects) : "",
                            o->copy_runtime));
