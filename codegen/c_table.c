@@ -280,7 +280,9 @@ typedef struct Rope {
     bool split; /* u and v are half a row apart, not neighbours */
 } Rope;
 
-/* The angles of position p: cosines and sines of a row. */
+/* The angles of position p: cosines and sines of a row. The sines are there
+ * negated as well: gcc 12 makes fmaddsub of a*b - c*d beside a*b + c*d, even
+ * where -ffp-contract=off forbids it. */
 static void
 emit_angles(Kernel *k, const Rope *r, const char *position, bool inverse)
 {
@@ -289,6 +291,7 @@ emit_angles(Kernel *k, const Rope *r, const char *position, bool inverse)
     emit_open(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", r->half);
     emit_line(e, "co[i] = (float)cos(place * turn[i]);");
     emit_line(e, "si[i] = (float)%ssin(place * turn[i]);", inverse ? "-" : "");
+    emit_line(e, "ns[i] = -si[i];");
     emit_close(e, "");
 }
 
@@ -307,7 +310,7 @@ emit_rotation(Kernel *k, Rope *r)
     emit_line(e, "const float right = %s;",
               c_load(a, d, loops_element(&r->s, r->x, v)));
     emit_line(e, "%s = %s;", loops_element(&r->s, r->y, u),
-              c_store(a, d, "left * co[i] - right * si[i]"));
+              c_store(a, d, "left * co[i] + right * ns[i]"));
     emit_line(e, "%s = %s;", loops_element(&r->s, r->y, v),
               c_store(a, d, "left * si[i] + right * co[i]"));
     emit_close(e, "");
@@ -353,7 +356,8 @@ rope_body(Kernel *k)
         arena_printf(a, "%s: rotary embedding, %s", n->results[0]->name,
                      describe(k->cg, n->results[0]));
     emit_line(e, "double turn[%" PRId64 "];", r.half);
-    emit_line(e, "float co[%" PRId64 "], si[%" PRId64 "];", r.half, r.half);
+    emit_line(e, "float co[%" PRId64 "], si[%" PRId64 "], ns[%" PRId64 "];",
+              r.half, r.half, r.half);
     emit_line(e, "for (int i = 0; i < %" PRId64 "; i++)", r.half);
     emit_line(e, "    turn[i] = pow(%s, i * %s);",
               c_double(a, node_float(n, "base", 10000)),
