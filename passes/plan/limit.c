@@ -35,10 +35,6 @@ say_regions(Module *m, const Report *r)
                   "the workspace is fullest at %s in %s: %lld bytes",
                   report_node_name(r->peak), r->graph->name,
                   (long long)r->load);
-    diag_note(m->diag, nowhere,
-              "smaller dims (--set) lower stash, workspace, inputs and outputs; "
-              "a smaller limit needs the memory planner, which this edlc does "
-              "not have yet");
     for (int i = 0; i < r->largest.n && i < LARGEST; i++)
         diag_note(m->diag, nowhere, "%s takes %lld bytes of %s",
                   r->largest.at[i].name, (long long)r->largest.at[i].bytes,
