@@ -1,4 +1,4 @@
-# edlc: make, make test, make demo, make install (PREFIX, DESTDIR).
+# edlc: make, make test, make bench, make demo, make install (PREFIX, DESTDIR).
 CC      ?= cc
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
@@ -87,6 +87,11 @@ demo:
 	@$(MAKE) --no-print-directory -j2 all
 	@samples/demo
 
+# Against PyTorch, on a machine that does nothing else: docs/measurements.md.
+bench: all
+	@tools/need $(BUILD_NEEDS) python3-torch python3-numpy libopenblas0-openmp
+	@/usr/bin/python3 bench/run.py $(BENCH)
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DATA)/runtime \
 	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include/edl \
@@ -111,7 +116,7 @@ clean:
 
 FORCE:
 
-.PHONY: all fuzz FORCE test check demo install uninstall clean
+.PHONY: all bench fuzz FORCE test check demo install uninstall clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f -not -path '*/Output/*' \
     2>/dev/null)

@@ -173,6 +173,28 @@ read_tokens(const char *path, int32_t *x, int32_t *y, int64_t n)
     fclose(f);
 }
 
+/* All parameters as f32, in the order of the table. */
+static void
+read_params(EdlInstance *m, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    for (int i = 0; i < MODEL.ntensors; i++) {
+        const EdlTensor *t = &MODEL.tensors[i];
+        uint64_t bytes = edl_tensor_bytes(t);
+        if (t->kind != EDL_PARAM)
+            continue;
+        void *at = malloc(bytes);
+        if (!f || !at || fread(at, 1, bytes, f) != bytes) {
+            fprintf(stderr, "step: cannot read %s\n", path);
+            exit(1);
+        }
+        check(m, edl_set(m, t->name, at, bytes));
+        free(at);
+    }
+    if (f)
+        fclose(f);
+}
+
 static int
 by_size(const void *a, const void *b)
 {
@@ -227,7 +249,7 @@ main(int argc, char **argv)
     int steps = atoi(flag(argc, argv, "--steps", "10"));
     int warm = atoi(flag(argc, argv, "--warmup", "2"));
     double lr = atof(flag(argc, argv, "--lr", "1e-4"));
-    const char *load = flag(argc, argv, "--load", NULL);
+    const char *params = flag(argc, argv, "--params", NULL);
     const char *tokens = flag(argc, argv, "--tokens", NULL);
     int kernels = atoi(flag(argc, argv, "--kernels", "0"));
     static Bench b;
@@ -242,8 +264,8 @@ main(int argc, char **argv)
         regions.at[i] = region(MODEL.regions.bytes[i]);
     check(&m, edl_init(&m, &MODEL, EDL_ABI, sizeof m, &regions, &hooks));
     check(&m, edl_init_params(&m, 1));
-    if (load)
-        check(&m, edl_load(&m, load));
+    if (params)
+        read_params(&m, params);
     edl_set_lr(&m, lr);
     uint64_t state = 1;
     void *in[16];

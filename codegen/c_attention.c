@@ -100,13 +100,13 @@ emit_weights(Kernel *k, const Heads *h)
     emit_line(e, "    row[j] = 0;");
     emit_line(e, "continue;");
     emit_close(e, "");
-    emit_line(e, "const float keep = edl_expf(most[i] - top);");
+    emit_line(e, "const float keep = edl_weightf(most[i] - top);");
     emit_line(e, "most[i] = top;");
     emit_line(e, "for (int l = 0; l < 16; l++)");
     emit_line(e, "    lane[l] = 0;");
     emit_open(e, "for (int64_t j = 0; j < %" PRId64 "; j += 16)", h->keys);
     emit_open(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "row[j + l] = edl_expf(row[j + l] - top);");
+    emit_line(e, "row[j + l] = edl_weightf(row[j + l] - top);");
     emit_line(e, "lane[l] += row[j + l];");
     emit_close(e, "");
     emit_close(e, "");

@@ -127,7 +127,7 @@ emit_row(Kernel *k, const Backward *b, const char *t0)
     if (h->bias_at >= 0)
         score = arena_printf(a, "%s + %s", score,
                              heads_load(k, &b->bias, "i", "s0 + j"));
-    const char *weight = arena_printf(a, "edl_expf(%s - top)", score);
+    const char *weight = arena_printf(a, "edl_weightf(%s - top)", score);
     if (h->mask_at >= 0)
         weight = arena_printf(a, "%s ? %s : 0",
                               heads_load(k, &b->mask, "i", "s0 + j"), weight);

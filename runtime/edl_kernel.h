@@ -182,6 +182,15 @@ edl_expf(float x)
     return edl_exp_parts(x, 0.0f);
 }
 
+/* e^x of a weight next to which that of x = 0 stands: 0 where the result
+ * would be a denormal, which many processors are slow to compute. */
+EDL_INLINE float
+edl_weightf(float x)
+{
+    float y = edl_expf(x < -87.0f ? -87.0f : x);
+    return x < -87.0f ? 0.0f : y;
+}
+
 /* ln(x) of a positive, finite x, denormals included. */
 EDL_INLINE float
 edl_log_positive(float x)
