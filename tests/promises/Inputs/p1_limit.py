@@ -2,6 +2,7 @@
 what `edlc plan` says; the smallest limit that an error names works, with
 regions that fit; one byte less does not, with exit 3 and the same number."""
 import json
+import os
 import re
 import sys
 
@@ -14,6 +15,7 @@ model = source.rsplit("/", 1)[1][:-4]
 def needed(limit):
     text = call(edlc, source, "-o", folder + "/none", f"--memory={limit}",
                 *flags, status=3)
+    assert not os.path.exists(folder + "/none")
     return int(re.search(r"error: needs (\d+) bytes", text)[1])
 
 
