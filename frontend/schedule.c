@@ -108,6 +108,12 @@ bool
 schedule_check(Session *s, Module *schedule, const char *model_path,
                CheckReport *out)
 {
+    if (!has_table(schedule)) {
+        diag_error(s->diag, (Span){0}, "the schedule has no placement table; "
+                   "edlc %s --schedule=FILE -o DIR places it again",
+                   model_path);
+        return false;
+    }
     Module *model = lower_for(s, schedule, model_path);
     return model && same_mode(s, schedule, model) &&
            check_schedule(schedule, model, out);

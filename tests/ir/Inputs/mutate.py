@@ -104,4 +104,5 @@ def main():
     return 0 if min(answers.values()) > count // 20 else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
