@@ -237,7 +237,12 @@ emit_locals(CModel *m, Emit *e)
             continue;
         const char *type = dtype_info[t->type.dtype].c_type;
         emit_line(e, "const %s *const %s =", type, c_input_name(cg, t));
-        emit_line(e, "    (const %s *)in[%d] + at * %" PRId64 ";", type, i,
+        const char *from =
+            cg->cuda ? arena_printf(cg->arena,
+                                    "(void *)(m->region[EDL_IO] + %" PRId64 ")",
+                                    t->place)
+                     : arena_printf(cg->arena, "in[%d]", i);
+        emit_line(e, "    (const %s *)%s + at * %" PRId64 ";", type, from,
                   type_elements(&t->type));
     }
 }
@@ -248,10 +253,10 @@ function_head(CModel *m, GraphCode *g)
     Arena *a = m->cg.arena;
     VEC(const char *) items = {0};
     vec_push(a, &items, "EdlInstance *m");
-    if (g->in) {
+    if (g->in && !m->cg.cuda)
         vec_push(a, &items, "const void *const *in");
+    if (g->in)
         vec_push(a, &items, "int64_t at");
-    }
     if (g->mb)
         vec_push(a, &items, "int64_t mb");
     if (g->slot)

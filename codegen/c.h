@@ -30,6 +30,14 @@ bool c_graphs(CModel *m);
 const GraphCode *c_graph(const CModel *m, const Graph *g);
 /* codegen/c_program.c: the actions, over EdlInstance */
 void c_programs(CModel *m, Emit *e);
+const Program *c_program(const CModel *m, const char *name); /* or NULL */
+/* "forward(m, in, mb, mb, 0);" */
+void c_call(CModel *m, Emit *e, const Graph *graph, const char *at,
+            const char *mb, const char *slot);
+void c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now);
+void c_update(CModel *m, Emit *e);      /* the calls of the update */
+void c_report(CModel *m, Emit *e);      /* the function `report` */
+void c_pass_report(CModel *m, Emit *e); /* what fills *out of one pass */
 /* codegen/c_tables.c: tensors, inputs, train section, NAME_model */
 void c_tables(CModel *m, Emit *e);
 /* codegen/c_header.c: NAME.h, and the functions that it declares */

@@ -137,19 +137,29 @@ rows_body(Kernel *k)
     emit_line(&k->out, "const float own = %s;",
               loops_element(&s, logits, "at"));
     cells_emit(&c);
+    loops_open_single(&s);
     emit_line(&k->out, "%s = %s;", loops_element(&s, losses, "c"),
               classes_loss(&c, cl, DT_f32, lse, "own", all, valid));
+    loops_close_single(&s);
     if (h->grad) {
         classes_emit_hit(&c, cl, DT_f32, lse, scale, "own");
-        if (valid >= 0)
-            emit_line(&k->out, "if (%s)", cells_need(&c, valid));
-        emit_line(&k->out, "%s%s = hit;", valid >= 0 ? "    " : "",
-                  loops_element(&s, logits, "at"));
+        classes_put_hit(&c, valid, loops_element(&s, logits, "at"), "hit");
     }
     loops_close(&s);
 }
 
 /* ---- products ---- */
+
+/* Behind the logits and the losses. */
+static const char *
+workspace_of(Cg *cg, const Head *h)
+{
+    if (!cg->cuda)
+        return NULL;
+    int64_t at = scratch_part(4 * h->chunk * h->classes.n) +
+                 scratch_part(4 * h->rows);
+    return address_scratch(cg, h->group, at, DT_f32, "workspace");
+}
 
 static void
 emit_logits(Cg *cg, const Head *h)
@@ -166,7 +176,8 @@ emit_logits(Cg *cg, const Head *h)
                      .a_row = x->layout.stride[0],
                      .a_col = x->layout.stride[1],
                      .b_row = w->layout.stride[tb ? 1 : 0],
-                     .b_col = w->layout.stride[tb ? 0 : 1]};
+                     .b_col = w->layout.stride[tb ? 0 : 1],
+                     .workspace = workspace_of(cg, h)};
     c_product(cg, h->group, h->logits->results[0]->name, &p);
 }
 
@@ -185,7 +196,8 @@ emit_dx(Cg *cg, const Head *h)
                      .b_row = w->layout.stride[tb ? 1 : 0],
                      .b_col = w->layout.stride[tb ? 0 : 1],
                      .c = rows_of(cg, h, dx),
-                     .c_row = dx->layout.stride[0]};
+                     .c_row = dx->layout.stride[0],
+                     .workspace = workspace_of(cg, h)};
     c_product(cg, h->group, dx->name, &p);
 }
 
@@ -210,7 +222,8 @@ emit_dw(Cg *cg, const Head *h)
     ProductSpec p = {.k = h->chunk_rows,
                      .c = address_tensor(cg, to, 0),
                      .c_row = to->layout.stride[0],
-                     .add = dw_add(cg, h)};
+                     .add = dw_add(cg, h),
+                     .workspace = workspace_of(cg, h)};
     const char *d = logits_of(cg, h), *rows = rows_of(cg, h, x);
     p.m = left ? h->classes.n : h->inner;
     p.n = left ? h->inner : h->classes.n;

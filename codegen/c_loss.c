@@ -117,6 +117,22 @@ classes_emit_hit(Cells *c, const Classes *cl, Dtype d, int lse, int scale,
               c_number(c->k->cg->arena, d, 1 - cl->smoothing + e_n));
 }
 
+void
+classes_put_hit(Cells *c, int valid, const char *to, const char *hit)
+{
+    Emit *e = &c->k->out;
+    const char *when = valid >= 0 ? cells_need(c, valid) : NULL;
+    const char *mine = NULL;
+    if (c->loops->mode == MODE_element)
+        mine = "at == c";
+    else if (c->loops->mode == MODE_block)
+        mine = "at % blockDim.x == threadIdx.x";
+    if (when || mine)
+        emit_line(e, "if (%s%s%s)", when ? when : "",
+                  when && mine ? " && " : "", mine ? mine : "");
+    emit_line(e, "%s%s = %s;", when || mine ? "    " : "", to, hit);
+}
+
 /* ---- loss and lse of each row ---- */
 
 static void
@@ -145,9 +161,11 @@ loss_rows_body(Kernel *k)
     classes_emit_target(&c, &cl, target, valid);
     const char *own =
         c_load(a, x->type.dtype, loops_element(&s, c.cell.at[xs].access, "at"));
+    loops_open_single(&s);
     emit_line(
         &k->out, "%s = %s;", loops_element(&s, loss, "c"),
         classes_loss(&c, &cl, c.cell.at[lse].dtype, lse, own, all, valid));
+    loops_close_single(&s);
     loops_close(&s);
 }
 
@@ -268,10 +286,8 @@ loss_grad_body(Kernel *k)
                      c_load(a, x->type.dtype,
                             loops_element(&s, c.cell.at[xs].access, "at")));
     cells_emit(&c);
-    if (valid >= 0)
-        emit_line(&k->out, "if (%s)", cells_need(&c, valid));
-    emit_line(&k->out, "%s%s = %s;", valid >= 0 ? "    " : "",
-              loops_element(&s, to, "at"), c_store(a, x->type.dtype, "hit"));
+    classes_put_hit(&c, valid, loops_element(&s, to, "at"),
+                    c_store(a, x->type.dtype, "hit"));
     loops_close(&s);
 }
 

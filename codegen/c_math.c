@@ -144,12 +144,15 @@ dropout_cell(Cells *c, const Node *n)
     if (p >= 1)
         return cells_literal(c, y->type.dtype, c_number(a, DT_f32, 0));
     const char *pass =
-        arena_printf(a, "m->count.seed ^ UINT64_C(0x%016llx)",
+        arena_printf(a, "%sUINT64_C(0x%016llx)",
+                     k->cg->cuda ? "" : "m->count.seed ^ ",
                      (unsigned long long)hash64(path, strlen(path)));
     const char *key = kernel_local(k, "dropout_key");
     int param = kernel_scalar(k, "uint64_t", key, pass);
     key = kernel_name(k, param);
-    kernel_scalar(k, "uint64_t", "microbatch", "m->count.microbatch");
+    if (k->cg->cuda)
+        key = arena_printf(a, "control->seed ^ %s", key);
+    kernel_microbatch(k);
     int u =
         cells_expr1(c, DT_f32, "u",
                     arena_printf(a, "edl_uniform_at(%s, %%0, microbatch)", key),

@@ -2,7 +2,7 @@
  * of rows and columns of one batch; other types run a plain loop. Both are
  * chains of fma in ascending order over K. What follows in a matmul group is
  * done on the block while it is warm. */
-#include "codegen/c_ops.h"
+#include "codegen/cuda.h"
 
 #include <inttypes.h>
 
@@ -528,7 +528,10 @@ product_body(Kernel *k)
 void
 c_product(Cg *cg, const Node *n, const char *path, const ProductSpec *p)
 {
-    kernel_emit(cg, n, "matmul", path, product_body, p);
+    if (cg->cuda)
+        cuda_product(cg, n, path, p);
+    else
+        kernel_emit(cg, n, "matmul", path, product_body, p);
 }
 
 void
@@ -536,5 +539,8 @@ c_matmul(Cg *cg, const Node *n)
 {
     const char *path =
         n->n_results ? n->results[0]->name : the_matmul(n)->results[0]->name;
-    kernel_emit(cg, n, "matmul", path, matmul_body, NULL);
+    if (cg->cuda)
+        cuda_matmul(cg, n);
+    else
+        kernel_emit(cg, n, "matmul", path, matmul_body, NULL);
 }

@@ -33,6 +33,7 @@ typedef struct ProductSpec {
     const char *a, *b, *c; /* addresses */
     int64_t a_row, a_col, b_row, b_col, c_row;
     const char *add; /* C text of the flag, or NULL: never */
+    const char *workspace; /* CUDA: an address, or NULL */
 } ProductSpec;
 void c_product(Cg *cg, const Node *n, const char *path, const ProductSpec *p);
 void c_head(Cg *cg, const Node *n);

@@ -1,11 +1,11 @@
 /* The actions of a program as C: graphs are called as the schedule lists
  * them, around checks, counters and metrics. */
-#include "codegen/c.h"
+#include "codegen/cuda.h"
 
 #include <inttypes.h>
 
-static const Program *
-program(const CModel *m, const char *name)
+const Program *
+c_program(const CModel *m, const char *name)
 {
     const Module *mod = m->cg.m;
     for (int i = 0; i < mod->programs.n; i++)
@@ -15,15 +15,15 @@ program(const CModel *m, const char *name)
 }
 
 /* "forward(m, in, mb, mb, 0);" */
-static void
-emit_call(CModel *m, Emit *e, const Graph *graph, const char *at,
+void
+c_call(CModel *m, Emit *e, const Graph *graph, const char *at,
           const char *mb, const char *slot)
 {
     const GraphCode *g = c_graph(m, graph);
     Emit s = emit_new(m->cg.arena);
     emit(&s, "%s(m", g->name);
     if (g->in)
-        emit(&s, ", in, %s", at);
+        emit(&s, m->cg.cuda ? ", %s" : ", in, %s", at);
     if (g->mb)
         emit(&s, ", %s", mb);
     if (g->slot)
@@ -48,7 +48,9 @@ is_update(const Action *a)
 static void
 emit_microbatch(CModel *m, Emit *e, int64_t mb, int64_t *now)
 {
-    if (mb == MB_LOOP && *now != mb)
+    if (mb != *now && m->cg.cuda)
+        emit_line(e, "edl_set_microbatch(m, %s);", index_text(m, mb));
+    else if (mb == MB_LOOP && *now != mb)
         emit_line(e, "m->count.microbatch = first + (uint64_t)mb;");
     else if (mb != *now)
         emit_line(e, "m->count.microbatch = first + %s;", index_text(m, mb));
@@ -56,8 +58,8 @@ emit_microbatch(CModel *m, Emit *e, int64_t mb, int64_t *now)
 }
 
 /* now: the microbatch that m->count says, from `first`; -2: another. */
-static void
-emit_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
+void
+c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
 {
     for (int i = 0; i < n; i++) {
         const Action *a = actions[i];
@@ -67,14 +69,14 @@ emit_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
             emit_open(e,
                       "for (int64_t mb = %" PRId64 "; mb < %" PRId64 "; mb++)",
                       a->lo, a->hi);
-            emit_actions(m, e, a->body.at, a->body.n, -2);
+            c_actions(m, e, a->body.at, a->body.n, -2);
             emit_close(e, "");
             now = -2;
             continue;
         }
         emit_microbatch(m, e, a->mb, &now);
         const char *mb = index_text(m, a->mb);
-        emit_call(m, e, a->graph, mb, mb, index_text(m, a->slot));
+        c_call(m, e, a->graph, mb, mb, index_text(m, a->slot));
     }
 }
 
@@ -88,7 +90,8 @@ output_text(CModel *m, const char *name)
     if (!t || t->kind != TENSOR_output)
         return NULL;
     const char *text = address_tensor(&m->cg, t, 0);
-    return arena_printf(m->cg.arena, "*%s", text);
+    return arena_printf(m->cg.arena, m->cg.cuda ? "edl_read(m, %s)" : "*%s",
+                        text);
 }
 
 static const char *
@@ -108,8 +111,8 @@ emit_losses(CModel *m, Emit *e)
     emit_line(e, "out->valid_targets = %s;", valid ? valid : "-1");
 }
 
-static void
-emit_metrics(CModel *m, Emit *e)
+void
+c_report(CModel *m, Emit *e)
 {
     emit_line(e, "/* Of the step that is about to be counted. */");
     emit_line(e, "static void");
@@ -151,19 +154,19 @@ emit_fault(Emit *e, const char *phase)
     emit_close(e, "");
 }
 
-static void
-emit_update(CModel *m, Emit *e)
+void
+c_update(CModel *m, Emit *e)
 {
-    const Program *p = program(m, "step");
+    const Program *p = c_program(m, "step");
     for (int i = 0; m->has_update && i < p->actions.n; i++)
         if (is_update(p->actions.at[i]))
-            emit_call(m, e, p->actions.at[i]->graph, "0", "0", "0");
+            c_call(m, e, p->actions.at[i]->graph, "0", "0", "0");
 }
 
 static void
 emit_step(CModel *m, Emit *e)
 {
-    const Program *p = program(m, "step");
+    const Program *p = c_program(m, "step");
     emit_line(e, "static EdlStatus");
     emit_line(e, "run_step(EdlInstance *m, const void *const *in, "
                  "EdlMetrics *out)");
@@ -177,10 +180,10 @@ emit_step(CModel *m, Emit *e)
               m->accumulate);
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_actions(m, e, p->actions.at, p->actions.n, 0);
+    c_actions(m, e, p->actions.at, p->actions.n, 0);
     emit_fault(e, "a step");
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
-    emit_update(m, e);
+    c_update(m, e);
     emit_line(e, "if (out)");
     emit_line(e, "    report(m, lr, out);");
     emit_line(e, "m->count.microbatch = first + %" PRId64 ";", m->accumulate);
@@ -211,7 +214,7 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
     emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_call(m, e, g, "0", "mb", "0");
+    c_call(m, e, g, "0", "mb", "0");
     emit_fault(e, name);
     emit_line(e, "m->phase++;");
     if (parity == 1)
@@ -232,7 +235,7 @@ emit_update_phase(CModel *m, Emit *e)
     emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"update: not its "
                  "turn\");");
     emit_line(e, "const double lr = edl_lr(m);");
-    emit_update(m, e);
+    c_update(m, e);
     emit_line(e, "if (out)");
     emit_line(e, "    report(m, lr, out);");
     emit_line(e, "m->phase = 0;");
@@ -244,10 +247,23 @@ emit_update_phase(CModel *m, Emit *e)
 
 /* ---- evaluate and infer: one forward pass, nothing counts ---- */
 
+void
+c_pass_report(CModel *m, Emit *e)
+{
+    if (output_text(m, "edl.valid") || output_text(m, loss_name(m)))
+        emit_line(e, "unsigned char *const io = m->region[EDL_IO];");
+    emit_losses(m, e);
+    emit_line(e, "out->grad_norm = -1.0;");
+    emit_line(e, "out->lr = 0.0;");
+    emit_line(e, "out->step = m->count.step;");
+    emit_line(e, "out->skipped_steps = 0;");
+    emit_line(e, "out->skipped = 0;");
+}
+
 static void
 emit_pass(CModel *m, Emit *e, const char *name)
 {
-    const Program *p = program(m, name);
+    const Program *p = c_program(m, name);
     emit_line(e, "static EdlStatus");
     emit_line(e,
               "run_%s(EdlInstance *m, const void *const *in, "
@@ -258,18 +274,11 @@ emit_pass(CModel *m, Emit *e, const char *name)
     emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
-    emit_actions(m, e, p->actions.at, p->actions.n, 0);
+    c_actions(m, e, p->actions.at, p->actions.n, 0);
     emit_line(e, "s = edl_check_fault(m, \"%s\");", name);
     emit_line(e, "if (s != EDL_OK || !out)");
     emit_line(e, "    return s;");
-    if (output_text(m, "edl.valid") || output_text(m, loss_name(m)))
-        emit_line(e, "unsigned char *const io = m->region[EDL_IO];");
-    emit_losses(m, e);
-    emit_line(e, "out->grad_norm = -1.0;");
-    emit_line(e, "out->lr = 0.0;");
-    emit_line(e, "out->step = m->count.step;");
-    emit_line(e, "out->skipped_steps = 0;");
-    emit_line(e, "out->skipped = 0;");
+    c_pass_report(m, e);
     emit_line(e, "return EDL_OK;");
     e->indent--;
     emit_line(e, "}\n");
@@ -278,8 +287,12 @@ emit_pass(CModel *m, Emit *e, const char *name)
 void
 c_programs(CModel *m, Emit *e)
 {
+    if (m->cg.cuda) {
+        cuda_programs(m, e);
+        return;
+    }
     if (m->has_step) {
-        emit_metrics(m, e);
+        c_report(m, e);
         emit_step(m, e);
     }
     if (m->has_phases) {

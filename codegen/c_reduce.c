@@ -1,6 +1,7 @@
 /* Reductions over any axes. When the last axis stays, a piece is a run of
  * columns and goes down all that is reduced; else a piece is some rows. */
 #include "codegen/c_ops.h"
+#include "codegen/cells_pass.h"
 
 #include <inttypes.h>
 
@@ -231,7 +232,10 @@ reduce_body(Kernel *k)
         s.is_inner[last] = true;
     cells_settle(&c);
     if (down && one_pass(&c) && s.n_inner > 1) {
-        emit_column_kernel(&c);
+        if (k->cg->cuda)
+            cuda_columns_emit(&c);
+        else
+            emit_column_kernel(&c);
         return;
     }
     if (down) {

@@ -116,8 +116,8 @@ reshape_body(Kernel *k)
     const Value *from = k->node->args[0], *to = k->node->results[0];
     int64_t n = type_elements(&to->type);
     int x = kernel_value(k, from, 0, false), y = kernel_value(k, to, 0, true);
-    if (n > 2 * PIECE_ELEMENTS)
-        emit_range(k, n, PIECE_ELEMENTS);
+    if (n > 2 * PIECE_ELEMENTS || (k->cg->cuda && n > 1))
+        emit_range(k, n, k->cg->cuda ? 1 : PIECE_ELEMENTS);
     if (k->pieces > 1)
         emit_open(&k->out, "for (int64_t c = lo; c < hi; c++)");
     else

@@ -107,16 +107,12 @@ gather_body(Kernel *k)
     bool inside = changes_inside(&s, index);
     if (!inside)
         emit_id(k, &s, t, index, id);
-    if (s.split)
-        emit_open(&k->out, "for (int64_t c = lo; c < hi; c++)");
-    else if (s.n_inner)
-        emit_open(&k->out, "for (int64_t c = 0; c < %" PRId64 "; c++)",
-                  s.inner[0]);
+    int open = loops_open_last(&s);
     if (inside)
         emit_id(k, &s, t, index, id);
     emit_line(&k->out, "%s = %s;", loops_element(&s, to, "c"),
               loops_element(&s, from, "c"));
-    if (s.n_inner)
+    if (open)
         emit_close(&k->out, "");
     loops_close(&s);
 }
@@ -138,7 +134,8 @@ open_pieces(Kernel *k, Loops *s, int64_t blocks)
 {
     Emit *e = &k->out;
     int64_t rows = loops_rows(s), n = rows * blocks;
-    if (n > 1 && rows * loops_columns(s) > 2 * PIECE_ELEMENTS)
+    if (n > 1 && (k->cg->cuda ||
+                  rows * loops_columns(s) > 2 * PIECE_ELEMENTS))
         k->pieces = n;
     else if (n > 1)
         emit_open(e, "for (int64_t piece = 0; piece < %" PRId64 "; piece++)",
@@ -182,12 +179,16 @@ scatter_body(Kernel *k)
     int64_t n = s.n_inner ? s.inner[s.n_inner - 1] : 1;
     bool apart = s.n_inner && s.access.at[to].inner[s.n_inner - 1] != 0;
     int64_t blocks = apart ? (n + COLUMNS - 1) / COLUMNS : 1;
-    open_pieces(k, &s, blocks);
+    bool alone = k->cg->cuda && apart;
+    if (alone)
+        cuda_open_columns(&s);
+    else
+        open_pieces(k, &s, blocks);
     int open = loops_open_inner(&s);
     bool inside = changes_inside(&s, index);
     if (!inside)
         emit_id(k, &s, t, index, id);
-    if (s.n_inner) {
+    if (s.n_inner && !alone) {
         open_columns(k, n, blocks > 1);
         open++;
     }
@@ -200,7 +201,7 @@ scatter_body(Kernel *k)
         c_store(a, into, arena_printf(a, "%s + %s", c_load(a, into, at), v)));
     for (int i = 0; i < open; i++)
         emit_close(&k->out, "");
-    if (loops_rows(&s) * blocks > 1 && k->pieces == 1)
+    if (!alone && loops_rows(&s) * blocks > 1 && k->pieces == 1)
         emit_close(&k->out, "");
 }
 

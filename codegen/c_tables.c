@@ -410,10 +410,11 @@ emit_model(CModel *m, Emit *e)
     emit_line(e, "%s,", m->has_phases ? "run_forward" : "NULL");
     emit_line(e, "%s,", m->has_phases ? "run_backward" : "NULL");
     emit_line(e, "%s,", m->has_phases && m->has_update ? "run_update" : "NULL");
-    emit_line(e, "%s",
+    emit_line(e, "%s,",
               m->has_evaluate ? "run_evaluate"
               : m->has_infer  ? "run_infer"
                               : "NULL");
+    emit_line(e, "%s", m->cg.cuda ? "&run_device" : "NULL");
     e->indent--;
     emit_line(e, "};\n");
 }

@@ -193,6 +193,17 @@ emit_go(Kernel *k, const Node *n, int i)
     emit_line(&k->out, "    return;");
 }
 
+/* On a device the update is queued before it is known whether an index was
+ * out of range; it changes nothing then. */
+static void
+emit_no_fault(Kernel *k)
+{
+    if (!k->cg->cuda)
+        return;
+    emit_line(&k->out, "if (*%s)", kernel_fault(k));
+    emit_line(&k->out, "    return;");
+}
+
 /* As PyTorch's AdamW: decoupled decay, eps outside the root. */
 static void
 emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
@@ -259,6 +270,7 @@ sweep_body(Kernel *k)
     const Node *n = first_of(s);
     const char *state = kernel_name(k, region_param(k, REGION_state, true));
     const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
+    emit_no_fault(k);
     if (n->op == OP_adamw && n->n_args == 8)
         emit_go(k, n, 7);
     if (n->op == OP_sgd && node_flag(n, "go"))
@@ -318,6 +330,7 @@ count_body(Kernel *k)
 {
     const Node *n = k->node;
     const char *t = kernel_name(k, kernel_tensor(k, n->tensor, true));
+    emit_no_fault(k);
     if (n->n_args)
         emit_go(k, n, 0);
     emit_line(&k->out, "*%s += 1;", t);
@@ -332,6 +345,9 @@ c_count(Cg *cg, const Node *n)
 void
 c_learning_rate(Cg *cg, const Node *n)
 {
-    emit_line(&cg->calls, "*%s = (float)edl_lr(m);",
-              address_value(cg, n->results[0], 0));
+    const char *to = address_value(cg, n->results[0], 0);
+    if (cg->cuda)
+        emit_line(&cg->calls, "edl_set_rate(m, %s);", to);
+    else
+        emit_line(&cg->calls, "*%s = (float)edl_lr(m);", to);
 }

@@ -1,4 +1,4 @@
-#include "codegen/cells.h"
+#include "codegen/cells_pass.h"
 
 #include <inttypes.h>
 
@@ -175,6 +175,11 @@ cells_settle(Cells *c)
             cell->level += !one;
         }
     }
+    c->loops->cells = true;
+    c->loops->folds = cells_last_level(c) > 0;
+    c->loops->row_stores = false;
+    for (int i = 0; i < c->stores.n && !one; i++)
+        c->loops->row_stores |= !cells_store_is_full(c, &c->stores.at[i]);
 }
 
 /* Some load cell reads what this store overwrites. */
@@ -190,8 +195,8 @@ is_in_place(const Cells *c, int access)
     return false;
 }
 
-static int
-last_level(const Cells *c)
+int
+cells_last_level(const Cells *c)
 {
     int last = 0;
     for (int i = 0; i < c->cell.n; i++)
@@ -202,10 +207,10 @@ last_level(const Cells *c)
 
 /* A store happens as soon as its cell is known, but in place only when the
  * last pass reads the old elements. */
-static int
-store_level(const Cells *c, const CellStore *s)
+int
+cells_store_level(const Cells *c, const CellStore *s)
 {
-    return is_in_place(c, s->access) ? last_level(c)
+    return is_in_place(c, s->access) ? cells_last_level(c)
                                      : c->cell.at[s->cell].level;
 }
 
@@ -256,8 +261,8 @@ index_text(Cells *c, const Access *a)
     return emit_string(&e);
 }
 
-static const char *
-round_small(Cells *c, Dtype d, const char *text)
+const char *
+cells_round(Cells *c, Dtype d, const char *text)
 {
     Arena *a = c->k->cg->arena;
     if (d == DT_bf16 || d == DT_f16)
@@ -278,7 +283,7 @@ cell_text(Cells *c, const Cell *cell)
     case CELL_index:
         return index_text(c, &c->loops->access.at[cell->access]);
     case CELL_expr:
-        return round_small(c, cell->dtype, substitute(c, cell));
+        return cells_round(c, cell->dtype, substitute(c, cell));
     case CELL_fold: /* of a single element */
         return c->cell.at[cell->in[0]].now;
     }
@@ -358,21 +363,21 @@ cells_put(Cells *c, const CellStore *s)
 
 /* ---- passes over a row ---- */
 
-static bool
-is_fold_of(const Cells *c, int i, int level)
+bool
+cells_is_fold(const Cells *c, int i, int level)
 {
     const Cell *cell = &c->cell.at[i];
     return cell->kind == CELL_fold && cell->level == level + 1;
 }
 
-static bool
-store_is_full(const Cells *c, const CellStore *s)
+bool
+cells_store_is_full(const Cells *c, const CellStore *s)
 {
     return c->loops->access.at[s->access].full;
 }
 
-static const char *
-fold_start(const Cell *cell)
+const char *
+cells_fold_start(const Cell *cell)
 {
     bool real = dtype_info[cell->dtype].kind == KIND_FLOAT;
     switch (cell->fold) {
@@ -426,7 +431,7 @@ cells_lanes(Cells *c, int fold, int n)
 {
     Cell *cell = &c->cell.at[fold];
     Emit *e = &c->k->out;
-    const char *start = fold_start(cell);
+    const char *start = cells_fold_start(cell);
     cell->now =
         kernel_local(c->k, arena_printf(c->k->cg->arena, "%s_l", cell->path));
     const char *t = c_compute(cell->dtype);
@@ -451,7 +456,7 @@ emit_result(Cells *c, int fold)
         const char *sum = arena_printf(c->k->cg->arena, "edl_sum16%s(%s)",
                                        cell->dtype == DT_f64 ? "" : "f", lanes);
         emit_line(e, "const %s %s = %s;", t, name,
-                  round_small(c, cell->dtype, sum));
+                  cells_round(c, cell->dtype, sum));
     } else {
         emit_line(e, "%s %s = %s[0];", t, name, lanes);
         emit_open(e, "for (int l = 1; l < 16; l++)");
@@ -470,22 +475,22 @@ emit_body(Cells *c, int level, const char *lane)
     cells_next_loop(c);
     Arena *a = c->k->cg->arena;
     for (int i = 0; i < c->cell.n; i++)
-        if (is_fold_of(c, i, level))
+        if (cells_is_fold(c, i, level))
             cells_need(c, c->cell.at[i].in[0]);
     for (int i = 0; i < c->stores.n; i++) {
         const CellStore *s = &c->stores.at[i];
-        if (store_is_full(c, s) && store_level(c, s) == level)
+        if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
             cells_need(c, s->cell);
     }
     for (int i = 0; i < c->cell.n; i++) {
         const Cell *cell = &c->cell.at[i];
-        if (is_fold_of(c, i, level))
+        if (cells_is_fold(c, i, level))
             cells_combine(c, i, arena_printf(a, "%s[%s]", cell->now, lane),
                           c->cell.at[cell->in[0]].now);
     }
     for (int i = 0; i < c->stores.n; i++) {
         const CellStore *s = &c->stores.at[i];
-        if (store_is_full(c, s) && store_level(c, s) == level)
+        if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
             cells_put(c, s);
     }
     c->loop = 0;
@@ -533,13 +538,13 @@ emit_pass(Cells *c, int level)
     Loops *s = c->loops;
     bool folds = false, stores = false;
     for (int i = 0; i < c->cell.n; i++)
-        if (is_fold_of(c, i, level)) {
+        if (cells_is_fold(c, i, level)) {
             folds = true;
             cells_hoist(c, c->cell.at[i].in[0]);
         }
     for (int i = 0; i < c->stores.n; i++) {
         const CellStore *st = &c->stores.at[i];
-        if (store_is_full(c, st) && store_level(c, st) == level) {
+        if (cells_store_is_full(c, st) && cells_store_level(c, st) == level) {
             stores = true;
             cells_hoist(c, st->cell);
         }
@@ -547,7 +552,7 @@ emit_pass(Cells *c, int level)
     if (!folds && !stores)
         return;
     for (int i = 0; i < c->cell.n; i++)
-        if (is_fold_of(c, i, level))
+        if (cells_is_fold(c, i, level))
             cells_lanes(c, i, 16);
     int open = loops_open_inner(s);
     if (folds)
@@ -557,7 +562,7 @@ emit_pass(Cells *c, int level)
     for (int i = 0; i < open; i++)
         emit_close(&c->k->out, "");
     for (int i = 0; i < c->cell.n; i++)
-        if (is_fold_of(c, i, level))
+        if (cells_is_fold(c, i, level))
             emit_result(c, i);
 }
 
@@ -568,13 +573,17 @@ cells_emit(Cells *c)
     for (int i = 0; i < c->cell.n; i++)
         if (c->cell.at[i].kind == CELL_load && !c->cell.at[i].full)
             cells_need(c, i);
+    if (c->k->cg->cuda) {
+        cuda_cells_emit(c);
+        return;
+    }
     if (loops_columns(c->loops) > 1)
-        for (int level = 0; level <= last_level(c); level++)
+        for (int level = 0; level <= cells_last_level(c); level++)
             emit_pass(c, level);
     for (int i = 0; i < c->stores.n; i++)
-        if (!store_is_full(c, &c->stores.at[i]))
+        if (!cells_store_is_full(c, &c->stores.at[i]))
             cells_need(c, c->stores.at[i].cell);
     for (int i = 0; i < c->stores.n; i++)
-        if (!store_is_full(c, &c->stores.at[i]))
+        if (!cells_store_is_full(c, &c->stores.at[i]))
             cells_put(c, &c->stores.at[i]);
 }

@@ -27,6 +27,9 @@ int classes_grad(Cells *c, const Classes *cl, Dtype d, int x, int lse,
 /* Prints `hit`, the gradient of the own class. */
 void classes_emit_hit(Cells *c, const Classes *cl, Dtype d, int lse, int scale,
                       const char *own);
+/* Puts it where it belongs, if the row counts: by the thread whose element
+ * that is. */
+void classes_put_hit(Cells *c, int valid, const char *to, const char *hit);
 /* Loss and count of all rows from the rows' losses. loss: NULL without. */
 typedef struct LossSum {
     const Value *targets, *loss, *valid;

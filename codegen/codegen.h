@@ -20,8 +20,17 @@ typedef struct CodegenOptions {
     bool copy_runtime; /* false with --runtime=installed */
 } CodegenOptions;
 
+/* The targets by name, as --target and `option target` say it; NULL: no such
+ * target. */
+typedef bool (*Codegen)(Module *m, const CodegenOptions *o, OutFiles *out);
+Codegen codegen_target(const char *name);
+/* "c, cuda" */
+const char *codegen_targets(Arena *a);
+
 /* NAME.c, NAME.h, NAME.sched, NAME_main.c, Makefile, runtime files. False:
  * something in the module has no C yet; the errors are in its diag. */
 bool codegen_c(Module *m, const CodegenOptions *o, OutFiles *out);
+/* The same with NAME.cu for NAME.c. */
+bool codegen_cuda(Module *m, const CodegenOptions *o, OutFiles *out);
 
 #endif

@@ -68,7 +68,7 @@ static const char *const statics[] = {
     "u16",          "main",         "run_step",  "run_forward", "run_backward",
     "run_update",   "run_evaluate", "run_infer", "report",      "tensors",
     "inputs",       "outputs",      "sources",   "validation",  "train",
-    "learning_rate"};
+    "learning_rate", "run_queue",   "run_open",  "run_device",  "run_products"};
 
 enum { N_STATICS = sizeof statics / sizeof *statics };
 
@@ -98,10 +98,10 @@ take_api_names(CModel *c)
 }
 
 static CModel
-model_new(Module *m)
+model_new(Module *m, bool cuda)
 {
     Arena *a = m->arena;
-    CModel c = {.cg = {.m = m, .arena = a}};
+    CModel c = {.cg = {.m = m, .arena = a, .cuda = cuda}};
     c.cg.names = names_new(a);
     c.cg.kernels = emit_new(a);
     c.name = name_mangle(a, m->name);
@@ -183,13 +183,16 @@ source_text(CModel *c)
     Arena *a = c->cg.arena;
     Emit programs = emit_new(a), e = emit_new(a);
     c_programs(c, &programs); /* asks for places as well */
+    bool cuda = c->cg.cuda;
     emit_line(&e,
-              "/* %s.c: written by edlc from %s.sched. Every kernel is a "
-              "function of\n * pointers; the graphs at the end call them "
+              "/* %s.%s: written by edlc from %s.sched. Every kernel is a "
+              "function of\n * pointers; the graphs at the end %s them "
               "in the order of the schedule. */",
-              c->name, c->name);
+              c->name, cuda ? "cu" : "c", c->name, cuda ? "launch" : "call");
     emit_line(&e, "#include \"%s.h\"\n", c->name);
-    emit_line(&e, "#include \"edl_kernel.h\"\n#include \"edl_matmul.h\"\n");
+    emit_line(&e, cuda ? "#include \"edl_cuda.cuh\"\n"
+                       : "#include \"edl_kernel.h\"\n"
+                         "#include \"edl_matmul.h\"\n");
     emit_offsets(c, &e);
     emit_accessors(c, &e);
     emit_line(&e, "/* ---- kernels ---- */\n");
@@ -221,14 +224,15 @@ add_runtime(CModel *c, OutFiles *out, Emit *sources, bool copied)
 {
     for (int i = 0; i < embedded_count; i++) {
         const Embedded *f = &embedded_files[i];
-        if (strncmp(f->name, "runtime/", 8) != 0)
+        bool device = strncmp(f->name, "runtime/edl_cuda", 16) == 0;
+        if (strncmp(f->name, "runtime/", 8) != 0 || (device && !c->cg.cuda))
             continue;
         OutFile copy = {.name = f->name + 8, .text = f->text, .n = f->n};
         if (copied)
             vec_push(c->cg.arena, &out->files, copy);
-        size_t n = strlen(copy.name);
-        if (strcmp(copy.name + n - 2, ".c") == 0)
-            emit(sources, " \\\n\t%.*s.o", (int)n - 2, copy.name);
+        const char *dot = strrchr(copy.name, '.');
+        if (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0)
+            emit(sources, " \\\n\t%.*s.o", (int)(dot - copy.name), copy.name);
     }
 }
 
@@ -241,7 +245,15 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     emit_line(&e, "CC ?= cc");
     emit_line(&e, "ARCH ?= -march=native");
     emit_line(&e, "CFLAGS ?= -O3 $(ARCH)");
+    if (c->cg.cuda)
+        emit_line(&e, "NVCC ?= nvcc\n"
+                      "GPU ?= -gencode arch=compute_80,code=sm_80 \\\n"
+                      "\t-gencode arch=compute_90,code=[sm_90,compute_90]\n"
+                      "NVFLAGS ?= -O3 $(GPU)");
     emit_line(&e, "# Results depend on these: no contraction, no fast-math.");
+    if (c->cg.cuda)
+        emit_line(&e, "NVNEEDED = -std=c++17 -fmad=false "
+                      "-Xcompiler -ffp-contract=off");
     emit_line(&e, "NEEDED = -std=c11 -ffp-contract=off -fno-math-errno "
                   "-fno-trapping-math -pthread");
     if (!copied)
@@ -252,8 +264,15 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     emit_line(&e, "RUNTIME =%s\n", runtime);
     emit_line(&e, "all: $(MODELS)\n");
     emit_line(&e, "$(MODELS): %%: %%.o %%_main.o $(RUNTIME)");
-    emit_line(&e, "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ $(LDLIBS) "
-                  "-lm\n");
+    if (c->cg.cuda)
+        emit_line(&e, "\t$(NVCC) $(NVFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) "
+                      "-lcublasLt -lpthread -lm\n\n"
+                      "%%.o: %%.cu $(wildcard *.h *.cuh)\n"
+                      "\t$(NVCC) $(CPPFLAGS) $(NVFLAGS) $(NVNEEDED) -c -o $@ "
+                      "$<\n");
+    else
+        emit_line(&e, "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
+                      "$(LDLIBS) -lm\n");
     emit_line(&e, "%%.o: %%.c $(wildcard *.h)");
     emit_line(&e, "\t$(CC) $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c -o $@ $<\n");
     emit_line(&e, "clean:");
@@ -281,15 +300,15 @@ with_suffix(CModel *c, const char *suffix)
     return arena_printf(c->cg.arena, "%s%s", c->name, suffix);
 }
 
-bool
-codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
+static bool
+emit_files(Module *m, const CodegenOptions *o, bool cuda, OutFiles *out)
 {
-    CModel c = model_new(m);
+    CModel c = model_new(m, cuda);
     if (!c_graphs(&c))
         return false;
     Emit header = emit_new(m->arena), objects = emit_new(m->arena);
     c_header(&c, &header);
-    add_file(&c, out, with_suffix(&c, ".c"), source_text(&c));
+    add_file(&c, out, with_suffix(&c, cuda ? ".cu" : ".c"), source_text(&c));
     add_file(&c, out, with_suffix(&c, ".h"), emit_string(&header));
     add_file(&c, out, with_suffix(&c, ".sched"), c.sched);
     add_file(&c, out, with_suffix(&c, "_main.c"), main_text(&c));
@@ -298,4 +317,49 @@ codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
              makefile_text(&c, objects.n ? emit_string(&objects) : "",
                            o->copy_runtime));
     return !c.cg.failed;
+}
+
+bool
+codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
+{
+    return emit_files(m, o, false, out);
+}
+
+bool
+codegen_cuda(Module *m, const CodegenOptions *o, OutFiles *out)
+{
+    if (!o->copy_runtime) {
+        diag_error(m->diag, (Span){0},
+                   "the CUDA target has no installed runtime: leave out "
+                   "--runtime=installed");
+        return false;
+    }
+    return emit_files(m, o, true, out);
+}
+
+/* ---- the targets ---- */
+
+static const struct {
+    const char *name;
+    Codegen emit;
+} targets[] = {{"c", codegen_c}, {"cuda", codegen_cuda}};
+
+enum { N_TARGETS = sizeof targets / sizeof *targets };
+
+Codegen
+codegen_target(const char *name)
+{
+    for (int i = 0; i < N_TARGETS; i++)
+        if (strcmp(targets[i].name, name) == 0)
+            return targets[i].emit;
+    return NULL;
+}
+
+const char *
+codegen_targets(Arena *a)
+{
+    const char *text = targets[0].name;
+    for (int i = 1; i < N_TARGETS; i++)
+        text = arena_printf(a, "%s, %s", text, targets[i].name);
+    return text;
 }

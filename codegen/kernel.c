@@ -310,17 +310,36 @@ kernel_fault(Kernel *k)
 {
     Param p = {.type = "int32_t *",
                .name = "fault",
-               .pass = "&m->fault",
+               .pass = k->cg->cuda ? "edl_fault(m)" : "&m->fault",
                .pointer = true,
                .written = true};
     add_param(k, p, "fault");
     return "fault";
 }
 
+void
+kernel_microbatch(Kernel *k)
+{
+    if (!k->cg->cuda) {
+        kernel_scalar(k, "uint64_t", "microbatch", "m->count.microbatch");
+        return;
+    }
+    Param p = {.type = "EdlControl *",
+               .name = "control",
+               .pass = "edl_control(m)",
+               .pointer = true};
+    int n = k->params.n;
+    add_param(k, p, "control");
+    HeadLine line = {"microbatch",
+                     "const uint64_t microbatch = control->microbatch;"};
+    if (k->params.n > n)
+        vec_push(k->cg->arena, &k->head, line);
+}
+
 /* ---- the function around a body ---- */
 
-static const char *
-declaration(Kernel *k, const Param *p, bool with_restrict)
+const char *
+kernel_declaration(Kernel *k, const Param *p, bool with_restrict)
 {
     bool keep = !p->pointer || p->written;
     return arena_printf(k->cg->arena, "%s%s%s%s", keep ? "" : "const ", p->type,
@@ -336,7 +355,8 @@ emit_head(Kernel *k, Emit *e, bool with_restrict, bool instance)
     if (instance)
         vec_push(a, &items, "const EdlInstance *m");
     for (int i = 0; i < k->params.n; i++)
-        vec_push(a, &items, declaration(k, &k->params.at[i], with_restrict));
+        vec_push(a, &items,
+                 kernel_declaration(k, &k->params.at[i], with_restrict));
     emit_line(e, "static void");
     if (items.n == 0)
         vec_push(a, &items, "void");
@@ -349,7 +369,7 @@ emit_struct(Kernel *k, Emit *e)
 {
     emit_line(e, "typedef struct %s_args {", k->name);
     for (int i = 0; i < k->params.n; i++)
-        emit_line(e, "    %s;", declaration(k, &k->params.at[i], false));
+        emit_line(e, "    %s;", kernel_declaration(k, &k->params.at[i], false));
     emit_line(e, "} %s_args;\n", k->name);
 }
 
@@ -365,7 +385,7 @@ emit_piece(Kernel *k, Emit *e)
     for (int i = 0; i < k->params.n; i++) {
         const Param *p = &k->params.at[i];
         emit_line(e, "    %s%s = in->%s;", p->pointer ? "" : "const ",
-                  declaration(k, p, true), p->name);
+                  kernel_declaration(k, p, true), p->name);
     }
     emit_text(e, k->out.at, k->out.n);
     emit_line(e, "}\n");
@@ -392,6 +412,10 @@ emit_launch(Kernel *k, Emit *e)
 static void
 emit_function(Kernel *k, Emit *e)
 {
+    if (k->cg->cuda) {
+        cuda_function(k, e);
+        return;
+    }
     if (k->pieces > 1) {
         emit_struct(k, e);
         if (!k->canonical && k->comment)
@@ -434,6 +458,10 @@ static void
 emit_call(Cg *cg, const Kernel *k, const char *name)
 {
     VEC(const char *) items = {0};
+    if (cg->cuda) {
+        cuda_call(cg, k, name);
+        return;
+    }
     if (k->pieces > 1)
         vec_push(cg->arena, &items, "m");
     for (int i = 0; i < k->params.n; i++)

@@ -30,6 +30,9 @@ typedef struct Cg {
     Map offset_map; /* key -> Offset index + 1 */
     bool has_access[DT_COUNT];
     bool failed;
+    bool cuda; /* kernels are __global__ functions */
+    VEC(const char *) products; /* rows of the table for cuBLASLt */
+    Map product_map;            /* row -> index + 1 */
     /* of the graph function that is being written */
     const Graph *graph;
     const char *prefix; /* of its offsets: forward */
@@ -49,6 +52,18 @@ typedef struct Param {
 typedef struct Kernel Kernel;
 typedef void (*KernelBody)(Kernel *k);
 
+/* How a CUDA kernel is spread over the device (codegen/cuda_kernel.c). */
+typedef enum {
+    RUN_pieces,  /* a thread a piece, as the C target cuts them */
+    RUN_threads, /* `count` threads; the body knows its own */
+    RUN_blocks   /* `count` blocks of `threads` */
+} RunKind;
+
+/* A line at the head of a CUDA kernel if what follows uses the word. */
+typedef struct HeadLine {
+    const char *word, *line; /* word NULL: always */
+} HeadLine;
+
 struct Kernel {
     Cg *cg;
     const Node *node;
@@ -60,6 +75,10 @@ struct Kernel {
     int64_t pieces;      /* set by the body; 1: runs where it is called */
     const char *comment; /* set by the body: what it computes */
     const char *name;
+    RunKind run;
+    int64_t count;
+    int threads;
+    VEC(HeadLine) head;
 };
 
 /* Writes the kernel unless an equal one exists, and a call of it. label: what
@@ -93,6 +112,13 @@ const char *kernel_add(Kernel *k, const Node *accumulate);
 void emit_one_piece(Kernel *k);
 /* False for a result that nothing reads, and for what a body keeps. */
 bool has_memory(const Value *v);
+/* uint64_t microbatch: since step 0. */
+void kernel_microbatch(Kernel *k);
+/* "const float *x", of a parameter in the head of the function. */
+const char *kernel_declaration(Kernel *k, const Param *p, bool with_restrict);
+/* Of the CUDA target: the finished function, and the call of a kernel. */
+void cuda_function(Kernel *k, Emit *e);
+void cuda_call(Cg *cg, const Kernel *k, const char *name);
 /* int32_t *fault, for edl_index. */
 const char *kernel_fault(Kernel *k);
 /* A free local name. */

@@ -11,6 +11,7 @@ loops_new(Kernel *k, const Type *t, unsigned inner)
         s.is_inner[i] = inner >> i & 1;
     }
     s.split = inner == 0;
+    s.by_element = inner == 0;
     return s;
 }
 
@@ -246,6 +247,9 @@ loops_open_rows(Loops *s, int64_t each)
         emit_row_pointers(s);
         return;
     }
+    s->open = true;
+    if (k->cg->cuda)
+        each = 1;
     if (rows > each) {
         emit_range(k, rows, each);
         emit_open(&k->out, "for (int64_t r = lo; r < hi; r++)");
@@ -259,6 +263,10 @@ void
 loops_open(Loops *s)
 {
     int64_t columns = loops_columns(s);
+    if (s->k->cg->cuda) {
+        cuda_loops_open(s);
+        return;
+    }
     if (s->split && columns > 2 * PIECE_ELEMENTS)
         emit_range(s->k, columns, PIECE_ELEMENTS);
     else
@@ -272,7 +280,35 @@ loops_open(Loops *s)
 void
 loops_close(Loops *s)
 {
-    if (s->n_outer > 0)
+    if (s->open)
+        emit_close(&s->k->out, "");
+}
+
+int
+loops_open_last(Loops *s)
+{
+    Emit *e = &s->k->out;
+    if (s->n_inner == 0 || s->mode == MODE_element)
+        return 0;
+    if (s->split)
+        emit_open(e, "for (int64_t c = lo; c < hi; c++)");
+    else
+        emit_open(e, "for (int64_t c = 0; c < %" PRId64 "; c++)",
+                  s->inner[s->n_inner - 1]);
+    return 1;
+}
+
+void
+loops_open_single(Loops *s)
+{
+    if (s->mode == MODE_block)
+        emit_open(&s->k->out, "if (threadIdx.x == 0)");
+}
+
+void
+loops_close_single(Loops *s)
+{
+    if (s->mode == MODE_block)
         emit_close(&s->k->out, "");
 }
 

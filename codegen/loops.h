@@ -19,6 +19,9 @@ typedef struct Access {
     const char *base;  /* pointer at inner index 0, once the row is open */
 } Access;
 
+/* What a CUDA thread does: a row, an element, or a part of its block's row. */
+typedef enum { MODE_row, MODE_element, MODE_block } LoopMode;
+
 typedef struct Loops {
     Kernel *k;
     int rank; /* as given: dim[axis], is_inner[axis] */
@@ -29,6 +32,13 @@ typedef struct Loops {
     VEC(Access) access;
     bool keep;  /* inner dimensions stay as they are */
     bool split; /* there are no outer dimensions: pieces cut the inner one */
+    bool open;  /* the loop over rows is printed */
+    /* Of the CUDA target: */
+    LoopMode mode;
+    bool by_element; /* no axis was given as an inner one */
+    bool cells;      /* a Cells prints the inner loop, */
+    bool folds;      /* which has folds */
+    bool row_stores; /* and stores that do not change along it */
 } Loops;
 
 /* Elements that a piece should have at least. */
@@ -59,6 +69,17 @@ void loops_rows_here(Loops *s);
 void loops_forget(Loops *s);
 /* Element of an access at inner index (j0, j1, .., at). */
 const char *loops_element(Loops *s, int access, const char *at);
+/* The loop over the last inner dimension of kernels that print it themselves;
+ * how many blocks it opened. */
+int loops_open_last(Loops *s);
+/* Opens an if where a block shares a row: one thread does what follows. */
+void loops_open_single(Loops *s);
+void loops_close_single(Loops *s);
+/* CUDA: chooses the mode and prints who the thread is
+ * (codegen/cuda_loops.c). */
+void cuda_loops_open(Loops *s);
+/* A thread a row and column of the last inner dimension: r and c. */
+void cuda_open_columns(Loops *s);
 /* Loops over the inner dimensions but the last, if any; how many. */
 int loops_open_inner(Loops *s);
 /* "const int64_t lo = ..", "hi": of n things in pieces of `each`. */

@@ -11,6 +11,11 @@ static bool
 take_options(Session *s, Module *m)
 {
     const char *target = s->options->target;
+    if (target && !codegen_target(target)) {
+        diag_error(s->diag, (Span){0}, "--target=%s: the targets are %s",
+                   target, codegen_targets(s->arena));
+        return false;
+    }
     module_set_option(m, "target", target ? target : "c");
     return load_plan(s, m);
 }
@@ -35,7 +40,14 @@ emit_model(Session *s, Module *m, OutFiles *out)
     bool installed =
         s->options->runtime && strcmp(s->options->runtime, "installed") == 0;
     CodegenOptions o = {.copy_runtime = !installed};
-    return codegen_c(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
+    const char *name = module_option(m, "target");
+    Codegen emit = codegen_target(name ? name : "c");
+    if (!emit) {
+        diag_error(s->diag, (Span){0}, "option target = %s: the targets are %s",
+                   name, codegen_targets(s->arena));
+        return STATUS_INPUT;
+    }
+    return emit(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
 }
 
 Status

@@ -49,6 +49,116 @@ of_reduce(const Node *n)
     return bytes;
 }
 
+/* ---- products on a device ---- */
+
+static bool
+on_device(const Node *n)
+{
+    const char *target = module_option(n->graph->module, "target");
+    return target && strcmp(target, "cuda") == 0;
+}
+
+/* Enough to cut the sum of a product in four, or what its library likes. */
+int64_t
+scratch_product(int64_t m, int64_t n)
+{
+    enum { MOST = 32 << 20, ALIGN = 256 };
+    int64_t bytes = m < MOST / 16 && n < MOST / 16 ? 16 * m * n : MOST;
+    return scratch_part((bytes < MOST ? bytes : MOST) + ALIGN);
+}
+
+const Node *
+scratch_matmul(const Node *n)
+{
+    if (n->op == OP_matmul)
+        return n;
+    graph_each(n->body, b)
+        if (b->op == OP_matmul)
+            return b;
+    return NULL;
+}
+
+const Node *
+scratch_sum(const Node *n)
+{
+    const Node *product = scratch_matmul(n);
+    if (n->op == OP_fused)
+        graph_each(n->body, b)
+            if (b->op == OP_accumulate && b->args[0] == product->results[0])
+                return b;
+    return NULL;
+}
+
+static bool
+shares_place(const Value *a, const Value *b)
+{
+    return a->home == b->home ||
+           (a->home->tensor && a->home->tensor == b->home->tensor);
+}
+
+/* What the group reads after the product, from outside, in v's place. */
+static bool
+is_read(const Node *n, const Value *v)
+{
+    graph_each(n->body, b) {
+        if (b->op == OP_accumulate && v->home->tensor == b->tensor)
+            return true;
+        for (int i = 0; b->op != OP_matmul && i < b->n_args; i++)
+            if (b->args[i]->def->graph != n->body &&
+                shares_place(b->args[i], v))
+                return true;
+    }
+    return false;
+}
+
+const Value *
+scratch_product_value(const Node *n)
+{
+    const Value *v = scratch_matmul(n)->results[0];
+    for (int i = 0; i < n->n_results; i++)
+        if (n->results[i] == v)
+            return v;
+    if (n->op == OP_matmul)
+        return v;
+    if (scratch_sum(n))
+        return NULL;
+    for (int i = 0; i < n->n_results; i++)
+        if (type_equal(&n->results[i]->type, &v->type) &&
+            !is_read(n, n->results[i]))
+            return n->results[i];
+    return NULL;
+}
+
+static int64_t
+of_matmul(const Node *n)
+{
+    const Value *v = scratch_matmul(n)->results[0];
+    const Type *t = &v->type;
+    int64_t bytes =
+        scratch_product(type_elements(t) / t->dim[t->rank - 1],
+                        t->dim[t->rank - 1]);
+    if (!scratch_product_value(n) && !scratch_sum(n))
+        bytes += scratch_part(type_elements(t) * dtype_info[t->dtype].bits / 8);
+    return bytes;
+}
+
+/* The largest workspace of the head's products. */
+static int64_t
+of_head_products(const Node *n, int64_t rows, int64_t classes)
+{
+    int64_t most = 0;
+    graph_each(n->body, b) {
+        if (b->op != OP_matmul)
+            continue;
+        const Type *t = &b->results[0]->type;
+        int64_t m = t->dim[0] == classes ? classes : rows;
+        int64_t bytes = scratch_product(node_flag(b, "ta") ? t->dim[0] : m,
+                                        t->dim[1]);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 static int64_t
 of_head(const Node *n)
 {
@@ -61,6 +171,8 @@ of_head(const Node *n)
         int64_t rows = type_elements(logits) / v;
         bytes += scratch_part(4 * node_int(n, "chunk", rows) * v);
         bytes += of_cross_entropy(b);
+        if (on_device(n))
+            bytes += of_head_products(n, node_int(n, "chunk", rows), v);
     }
     return bytes;
 }
@@ -72,9 +184,12 @@ node_scratch(const Node *n)
         return of_cross_entropy(n);
     if (n->op == OP_global_norm)
         return of_global_norm(n);
-    if (n->op == OP_fused && strcmp(node_word(n, "kind", ""), "head") == 0)
+    const char *kind = n->op == OP_fused ? node_word(n, "kind", "") : "";
+    if (strcmp(kind, "head") == 0)
         return of_head(n);
-    if (n->op == OP_fused && strcmp(node_word(n, "kind", ""), "reduce") == 0)
+    if (strcmp(kind, "reduce") == 0)
         return of_reduce(n);
+    if ((n->op == OP_matmul || strcmp(kind, "matmul") == 0) && on_device(n))
+        return of_matmul(n);
     return n->op == OP_reduce_sum ? scratch_part(8 * sum_blocks(n)) : 0;
 }

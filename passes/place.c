@@ -129,6 +129,16 @@ place_homes(Graph *g)
     return fits;
 }
 
+/* What the host tells the kernels of a device, and they tell it: at the end
+ * of the io region (runtime/edl_cuda.cuh, EdlControl). */
+static void
+place_control(Module *m)
+{
+    const char *target = module_option(m, "target");
+    if (target && strcmp(target, "cuda") == 0)
+        m->region_bytes[REGION_io] += ALIGN;
+}
+
 static bool
 is_placed(const Module *m)
 {
@@ -143,6 +153,7 @@ place_all(Module *m)
 {
     if (!place_tensors(m))
         return false;
+    place_control(m);
     int64_t slot = m->region_bytes[REGION_stash];
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];

@@ -238,6 +238,24 @@ typedef struct EdlTrain {
 
 /* Model ------------------------------------------------------------------ */
 
+/* Memory that the host cannot reach. The regions of a model that has one of
+ * these are the device's; all data of its calls are in host memory still. A
+ * call waits for what was started before it; one that fails leaves a status
+ * that stays. */
+typedef struct EdlDevice {
+    /* Of edl_init and edl_close: streams, handles, graphs. */
+    EdlStatus (*open)(EdlInstance *m);
+    void (*close)(EdlInstance *m);
+    /* The first failure so far, in the text of the instance too. */
+    EdlStatus (*status)(EdlInstance *m);
+    void (*get)(const EdlInstance *m, void *dst, const void *region, size_t n);
+    void (*put)(const EdlInstance *m, void *region, const void *src, size_t n);
+    void (*zero)(const EdlInstance *m, void *region, size_t n);
+    /* For callers that have no memory of the device: the trainer. */
+    void *(*alloc)(uint64_t bytes);
+    void (*release)(void *memory);
+} EdlDevice;
+
 /* The emitted `const EdlModel NAME_model`. In the functions, inputs[i]
  * belongs to model->inputs[i] and points to the microbatches one after
  * the other: accumulate of them for step, one for the others. Functions that
@@ -267,6 +285,7 @@ struct EdlModel {
     EdlStatus (*update)(EdlInstance *m, EdlMetrics *out);
     EdlStatus (*evaluate)(EdlInstance *m, const void *const *inputs,
                           EdlMetrics *out);
+    const EdlDevice *device; /* NULL: regions are host memory */
 };
 
 /* The bodies of what is emitted per model; NAME_init and the like call them

@@ -85,7 +85,7 @@ add_metas(Save *s)
         int64_t n = 0;
         if (t->kind != EDL_COUNTER)
             continue;
-        memcpy(&n, edl_address(s->m, t), sizeof n);
+        edl_get_bytes(s->m, &n, edl_address(s->m, t), sizeof n);
         add_meta(s, "edl.", t->name, (uint64_t)n);
     }
 }
@@ -276,7 +276,7 @@ load_counters(EdlInstance *m, const EdlSt *st, const char *what, int apply)
         if (s != EDL_OK)
             return s;
         if (apply)
-            memcpy(edl_address(m, t), &n, sizeof n);
+            edl_put_bytes(m, edl_address(m, t), &n, sizeof n);
     }
     return EDL_OK;
 }
@@ -308,10 +308,9 @@ load_from(EdlInstance *m, const EdlSt *st, const char *what)
     m->count = count;
     m->phase = 0;
     load_tensors(m, st);
-    if (m->model->regions.bytes[EDL_GRADS])
-        memset(m->region[EDL_GRADS], 0,
-               (size_t)m->model->regions.bytes[EDL_GRADS]);
-    return load_counters(m, st, what, 1);
+    edl_zero_region(m, EDL_GRADS);
+    s = load_counters(m, st, what, 1);
+    return s == EDL_OK ? edl_device_status(m) : s;
 }
 
 EdlStatus

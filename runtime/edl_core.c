@@ -147,12 +147,17 @@ edl_init(EdlInstance *m, const EdlModel *model, uint32_t abi, size_t size,
             return s;
     }
     m->model = model;
-    return EDL_OK;
+    EdlStatus s = model->device ? model->device->open(m) : EDL_OK;
+    if (s != EDL_OK)
+        m->model = NULL;
+    return s;
 }
 
 void
 edl_close(EdlInstance *m)
 {
+    if (m && m->model && m->model->device)
+        m->model->device->close(m);
     if (m)
         m->model = NULL;
 }
@@ -178,8 +183,9 @@ edl_updates(const EdlInstance *m)
 {
     int64_t n = (int64_t)m->count.step;
     if (m->model->updates >= 0)
-        memcpy(&n, edl_address(m, &m->model->tensors[m->model->updates]),
-               sizeof n);
+        edl_get_bytes(m, &n,
+                      edl_address(m, &m->model->tensors[m->model->updates]),
+                      sizeof n);
     return (uint64_t)n;
 }
 

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK 256
+/* Few copies to a device, and a stack that any thread has. */
+#define CHUNK 2048
 
 /* The four numbers of block `block` of a random tensor. */
 static void
@@ -50,6 +51,8 @@ init_tensor(EdlInstance *m, const EdlTensor *t, uint64_t seed)
     int64_t total = edl_tensor_elements(t);
     double x[CHUNK];
     double bytes[CHUNK];
+    if (t->init == EDL_INIT_CONST && t->init_a == 0)
+        return; /* the region is zero */
     for (int64_t first = 0; first < total; first += CHUNK) {
         int64_t n = total - first < CHUNK ? total - first : CHUNK;
         for (int64_t i = 0; i < CHUNK; i += 4) {
@@ -72,15 +75,11 @@ edl_init_params(EdlInstance *m, uint64_t seed)
     m->phase = 0;
     /* Padding too: a checkpoint never sees it, but a comparison of regions
      * might. */
-    if (model->regions.bytes[EDL_STATE])
-        memset(m->region[EDL_STATE], 0,
-               (size_t)model->regions.bytes[EDL_STATE]);
-    if (model->regions.bytes[EDL_GRADS])
-        memset(m->region[EDL_GRADS], 0,
-               (size_t)model->regions.bytes[EDL_GRADS]);
+    edl_zero_region(m, EDL_STATE);
+    edl_zero_region(m, EDL_GRADS);
     for (int32_t i = 0; i < model->ntensors; i++) {
         if (model->tensors[i].kind != EDL_GRAD)
             init_tensor(m, &model->tensors[i], seed);
     }
-    return EDL_OK;
+    return edl_device_status(m);
 }

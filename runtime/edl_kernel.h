@@ -27,7 +27,10 @@
 #define EDL_RESTRICT restrict
 #endif
 
-#if defined(__GNUC__)
+#if defined(__CUDACC__)
+#define EDL_INLINE                                                             \
+    static inline __attribute__((always_inline, unused)) __host__ __device__
+#elif defined(__GNUC__)
 #define EDL_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define EDL_INLINE static inline
@@ -55,7 +58,11 @@ edl_float(uint32_t u)
 EDL_INLINE void
 edl_set_fault(int32_t *fault)
 {
+#if defined(__CUDA_ARCH__)
+    *(volatile int32_t *)fault = 1;
+#else
     __atomic_store_n(fault, 1, __ATOMIC_RELAXED);
+#endif
 }
 
 /* i if it is in [0, n), else the nearest that is, and the fault is noted. */
@@ -72,7 +79,8 @@ edl_index(int64_t i, int64_t n, int32_t *fault)
 
 /* One rounding where the machine has it (the caller's function may say so
  * with a target attribute and EDL_HAS_FMA), else two. */
-#if defined(__FMA__) || defined(__aarch64__) || defined(EDL_HAS_FMA)
+#if defined(__FMA__) || defined(__aarch64__) || defined(EDL_HAS_FMA) ||        \
+    defined(__CUDACC__)
 #define edl_fmaf(a, b, c) __builtin_fmaf((a), (b), (c))
 #else
 EDL_INLINE float

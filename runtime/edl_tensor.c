@@ -51,6 +51,42 @@ edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
     snprintf(text + at, EDL_SHAPE_TEXT - at, "]");
 }
 
+/* ---- bytes of regions ---- */
+
+void
+edl_get_bytes(const EdlInstance *m, void *dst, const void *region, size_t n)
+{
+    if (m->model->device)
+        m->model->device->get(m, dst, region, n);
+    else
+        memcpy(dst, region, n);
+}
+
+void
+edl_put_bytes(const EdlInstance *m, void *region, const void *src, size_t n)
+{
+    if (m->model->device)
+        m->model->device->put(m, region, src, n);
+    else
+        memcpy(region, src, n);
+}
+
+void
+edl_zero_region(const EdlInstance *m, EdlRegion r)
+{
+    size_t n = (size_t)m->model->regions.bytes[r];
+    if (n && m->model->device)
+        m->model->device->zero(m, m->region[r], n);
+    else if (n)
+        memset(m->region[r], 0, n);
+}
+
+EdlStatus
+edl_device_status(EdlInstance *m)
+{
+    return m->model->device ? m->model->device->status(m) : EDL_OK;
+}
+
 /* ---- between layout and logical order ---- */
 
 typedef struct Walk {
@@ -105,15 +141,16 @@ edl_gather(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     unsigned char *out = (unsigned char *)dst;
     if (size == 0) {
-        memcpy(dst, base, (size_t)edl_tensor_bytes(t));
+        edl_get_bytes(m, dst, base, (size_t)edl_tensor_bytes(t));
         return;
     }
     if (edl_tensor_dense(t)) {
-        memcpy(dst, base + (size_t)first * size, (size_t)n * size);
+        edl_get_bytes(m, dst, base + (size_t)first * size, (size_t)n * size);
     } else {
         Walk w = walk_from(t, first);
         for (int64_t i = 0; i < n; i++, walk_next(t, &w))
-            memcpy(out + (size_t)i * size, base + w.at * (int64_t)size, size);
+            edl_get_bytes(m, out + (size_t)i * size,
+                          base + w.at * (int64_t)size, size);
     }
     if (t->scale != 1.0)
         apply_scale(t, n, dst);
@@ -127,16 +164,17 @@ edl_scatter(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     const unsigned char *in = (const unsigned char *)src;
     if (size == 0) {
-        memcpy(base, src, (size_t)edl_tensor_bytes(t));
+        edl_put_bytes(m, base, src, (size_t)edl_tensor_bytes(t));
         return;
     }
     if (edl_tensor_dense(t)) {
-        memcpy(base + (size_t)first * size, src, (size_t)n * size);
+        edl_put_bytes(m, base + (size_t)first * size, src, (size_t)n * size);
         return;
     }
     Walk w = walk_from(t, first);
     for (int64_t i = 0; i < n; i++, walk_next(t, &w))
-        memcpy(base + w.at * (int64_t)size, in + (size_t)i * size, size);
+        edl_put_bytes(m, base + w.at * (int64_t)size, in + (size_t)i * size,
+                      size);
 }
 
 /* ---- get and set ---- */
@@ -166,7 +204,7 @@ edl_get(EdlInstance *m, const char *name, void *dst, uint64_t bytes)
     EdlStatus s = named(m, name, dst, bytes, &t);
     if (s == EDL_OK)
         edl_gather(m, t, 0, edl_tensor_elements(t), dst);
-    return s;
+    return s == EDL_OK ? edl_device_status(m) : s;
 }
 
 EdlStatus
@@ -180,7 +218,7 @@ edl_set(EdlInstance *m, const char *name, const void *src, uint64_t bytes)
         return edl_fail(m, EDL_EINVAL, "%s is computed and cannot be set",
                         name);
     edl_scatter(m, t, 0, edl_tensor_elements(t), src);
-    return EDL_OK;
+    return edl_device_status(m);
 }
 
 /* ---- conversion ---- */

@@ -18,6 +18,15 @@ void edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
 unsigned char *edl_address(const EdlInstance *m, const EdlTensor *t);
 int edl_tensor_dense(const EdlTensor *t);
 
+/* Bytes of a region, from and to host memory, on a device or not. */
+void edl_get_bytes(const EdlInstance *m, void *dst, const void *region,
+                   size_t n);
+void edl_put_bytes(const EdlInstance *m, void *region, const void *src,
+                   size_t n);
+void edl_zero_region(const EdlInstance *m, EdlRegion r);
+/* EDL_OK, or the first failure of the device. */
+EdlStatus edl_device_status(EdlInstance *m);
+
 /* Elements first .. first + n - 1 in row-major order. dst and src hold whole
  * elements; of i4 a tensor is dense and moved as a whole. A gradient is
  * scaled on its way out. */

@@ -26,7 +26,8 @@ typedef struct Trainer {
     EdlPool *pool;
     unsigned char *memory; /* all regions */
     uint64_t memory_bytes;
-    unsigned char **inputs; /* of microbatch 0, in the io region */
+    unsigned char *on_device; /* the same, of a device */
+    unsigned char **inputs;   /* of microbatch 0 */
     EdlFeed data, validate;
     EdlBatches given;
     int has_data, has_validate, has_given;
@@ -60,11 +61,8 @@ round_up(uint64_t n, uint64_t to)
 /* One mapping for all regions, on huge pages where the system has them, and
  * touched now: a step never waits for a page. */
 static EdlStatus
-map_memory(Trainer *t, EdlRegions *regions)
+map_memory(Trainer *t, uint64_t total, unsigned char **at)
 {
-    uint64_t total = 0;
-    for (int r = 0; r < EDL_REGION_COUNT; r++)
-        total += round_up(t->model->regions.bytes[r], EDL_ALIGN);
     t->memory_bytes = total + HUGE_PAGE;
     void *p = mmap(NULL, (size_t)t->memory_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -78,9 +76,37 @@ map_memory(Trainer *t, EdlRegions *regions)
 #endif
     uint64_t skip =
         round_up((uint64_t)(uintptr_t)p, HUGE_PAGE) - (uint64_t)(uintptr_t)p;
-    unsigned char *at = t->memory + skip;
+    *at = t->memory + skip;
     for (uint64_t i = 0; i < total; i += 4096)
-        *(volatile unsigned char *)(at + i) = 0;
+        *(volatile unsigned char *)(*at + i) = 0;
+    return EDL_OK;
+}
+
+/* The same of a device, in one piece; and host memory for the batches. */
+static EdlStatus
+take_device_memory(Trainer *t, uint64_t total, unsigned char **at)
+{
+    t->on_device = (unsigned char *)t->model->device->alloc(total);
+    *at = t->on_device;
+    if (!t->on_device)
+        return edl_error(&t->error, EDL_ENOMEM,
+                         "not enough memory on the device: the model needs "
+                         "%llu bytes",
+                         (unsigned long long)total);
+    return EDL_OK;
+}
+
+static EdlStatus
+take_memory(Trainer *t, EdlRegions *regions)
+{
+    uint64_t total = 0;
+    unsigned char *at = NULL;
+    for (int r = 0; r < EDL_REGION_COUNT; r++)
+        total += round_up(t->model->regions.bytes[r], EDL_ALIGN);
+    EdlStatus s = t->model->device ? take_device_memory(t, total, &at)
+                                   : map_memory(t, total, &at);
+    if (s != EDL_OK)
+        return s;
     for (int r = 0; r < EDL_REGION_COUNT; r++) {
         regions->at[r] = t->model->regions.bytes[r] ? at : NULL;
         at += round_up(t->model->regions.bytes[r], EDL_ALIGN);
@@ -102,6 +128,23 @@ default_threads(void)
     return n < 1 ? 1 : n > 256 ? 256 : (int)n;
 }
 
+/* Batches lie in the io region or, of a device, in host memory. */
+static EdlStatus
+place_inputs(Trainer *t)
+{
+    int64_t n = t->model->step ? t->model->accumulate : 1;
+    for (int32_t i = 0; i < t->model->ninputs; i++) {
+        const EdlTensor *x = &t->model->inputs[i];
+        t->inputs[i] = t->model->device
+                           ? (unsigned char *)malloc(
+                                 (size_t)(edl_tensor_bytes(x) * (uint64_t)n))
+                           : edl_address(&t->m, x);
+        if (!t->inputs[i])
+            return edl_error(&t->error, EDL_ENOMEM, "out of memory");
+    }
+    return EDL_OK;
+}
+
 static EdlStatus
 make_model(Trainer *t)
 {
@@ -110,7 +153,7 @@ make_model(Trainer *t)
     int threads = t->flags.threads ? (int)t->flags.threads : default_threads();
     memset(&regions, 0, sizeof regions);
     memset(&hooks, 0, sizeof hooks);
-    EdlStatus s = map_memory(t, &regions);
+    EdlStatus s = take_memory(t, &regions);
     if (s != EDL_OK)
         return s;
     t->pool = edl_pool_new(threads);
@@ -129,9 +172,7 @@ make_model(Trainer *t)
         (double *)calloc((size_t)t->model->noutputs + 1, sizeof(double));
     if (!t->inputs || !t->progress.scalars)
         return edl_error(&t->error, EDL_ENOMEM, "out of memory");
-    for (int32_t i = 0; i < t->model->ninputs; i++)
-        t->inputs[i] = edl_address(&t->m, &t->model->inputs[i]);
-    return EDL_OK;
+    return place_inputs(t);
 }
 
 static EdlStatus
@@ -532,6 +573,11 @@ release(Trainer *t)
         edl_batches_close(&t->given);
     edl_close(&t->m);
     edl_pool_free(t->pool);
+    for (int32_t i = 0;
+         t->inputs && t->model->device && i < t->model->ninputs; i++)
+        free(t->inputs[i]);
+    if (t->on_device)
+        t->model->device->release(t->on_device);
     free(t->inputs);
     free(t->progress.scalars);
     if (t->memory)

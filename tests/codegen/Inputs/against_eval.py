@@ -65,7 +65,8 @@ def inputs(folder, model):
     sched = open(f"{folder}/{model}.sched").read()
     batches = int((re.search(r"^  accumulate (\d+)", sched, re.M) or
                    [0, "1"])[1])
-    ranges = limits(open(f"{folder}/{model}.c").read())
+    code = f"{folder}/{model}.c"
+    ranges = limits(open(code if os.path.exists(code) else code + "u").read())
     out = {}
     for name, kind, dims in re.findall(r"^input (\S+) : (\w+)\[([\d,]*)\]",
                                        sched, re.M):

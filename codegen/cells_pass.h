@@ -1,0 +1,22 @@
+/* Passes over a row, for the targets that print them: codegen/cells.c and
+ * codegen/cuda_cells.c only. */
+#ifndef EDL_CODEGEN_CELLS_PASS_H
+#define EDL_CODEGEN_CELLS_PASS_H
+
+#include "codegen/cells.h"
+
+/* Cell i is a fold that pass `level` does. */
+bool cells_is_fold(const Cells *c, int i, int level);
+int cells_last_level(const Cells *c);
+/* The pass in which a store happens; whether it changes along the row. */
+int cells_store_level(const Cells *c, const CellStore *s);
+bool cells_store_is_full(const Cells *c, const CellStore *s);
+/* What a fold begins with; a value rounded to its storage type. */
+const char *cells_fold_start(const Cell *cell);
+const char *cells_round(Cells *c, Dtype d, const char *text);
+/* codegen/cuda_cells.c */
+void cuda_cells_emit(Cells *c);
+/* codegen/cuda_reduce.c: folds down columns, with rows not yet open. */
+void cuda_columns_emit(Cells *c);
+
+#endif

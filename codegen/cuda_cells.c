@@ -1,0 +1,137 @@
+/* Passes over a row on a device. A block's threads share a row: thread t does
+ * columns t, t + threads, ... in every pass, so what a pass stores is read by
+ * the thread that stored it. A fold adds up a thread's columns in order, then
+ * the threads as a fixed tree. */
+#include "codegen/cells_pass.h"
+
+#include <inttypes.h>
+
+static void
+start_folds(Cells *c, int level)
+{
+    for (int i = 0; i < c->cell.n; i++) {
+        Cell *cell = &c->cell.at[i];
+        if (!cells_is_fold(c, i, level))
+            continue;
+        cell->now = kernel_local(
+            c->k, arena_printf(c->k->cg->arena, "%s_l", cell->path));
+        emit_line(&c->k->out, "%s %s = %s;", c_compute(cell->dtype), cell->now,
+                  cells_fold_start(cell));
+    }
+}
+
+/* What the pass does with element c. */
+static void
+emit_body(Cells *c, int level)
+{
+    cells_next_loop(c);
+    for (int i = 0; i < c->cell.n; i++)
+        if (cells_is_fold(c, i, level))
+            cells_need(c, c->cell.at[i].in[0]);
+    for (int i = 0; i < c->stores.n; i++) {
+        const CellStore *s = &c->stores.at[i];
+        if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
+            cells_need(c, s->cell);
+    }
+    for (int i = 0; i < c->cell.n; i++) {
+        const Cell *cell = &c->cell.at[i];
+        if (cells_is_fold(c, i, level))
+            cells_combine(c, i, cell->now, c->cell.at[cell->in[0]].now);
+    }
+    for (int i = 0; i < c->stores.n; i++) {
+        const CellStore *s = &c->stores.at[i];
+        if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
+            cells_put(c, s);
+    }
+    c->loop = 0;
+}
+
+static void
+end_folds(Cells *c, int level)
+{
+    static const char *const names[] = {
+        [FOLD_sum] = "sum", [FOLD_max] = "max", [FOLD_min] = "min"};
+    Arena *a = c->k->cg->arena;
+    for (int i = 0; i < c->cell.n; i++) {
+        Cell *cell = &c->cell.at[i];
+        if (!cells_is_fold(c, i, level))
+            continue;
+        const char *all = cell->now;
+        if (c->loops->mode == MODE_block)
+            all = arena_printf(a, "edl_block_%s(%s, folds)", names[cell->fold],
+                               cell->now);
+        if (cell->fold == FOLD_sum)
+            all = cells_round(c, cell->dtype, all);
+        const char *name = kernel_local(c->k, cell->path);
+        emit_line(&c->k->out, "const %s %s = %s;", c_compute(cell->dtype), name,
+                  all);
+        cell->now = name;
+        cell->now_loop = 0;
+    }
+}
+
+static int
+open_columns(Cells *c)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    int open = loops_open_inner(s);
+    int64_t n = s->inner[s->n_inner - 1];
+    if (s->mode == MODE_element)
+        return open;
+    if (s->mode == MODE_block)
+        emit_open(e,
+                  "for (int32_t c = threadIdx.x; c < %" PRId64
+                  "; c += blockDim.x)",
+                  n);
+    else
+        emit_open(e, "for (int64_t c = 0; c < %" PRId64 "; c++)", n);
+    return open + 1;
+}
+
+static void
+emit_pass(Cells *c, int level)
+{
+    bool folds = false, stores = false;
+    for (int i = 0; i < c->cell.n; i++)
+        if (cells_is_fold(c, i, level)) {
+            folds = true;
+            cells_hoist(c, c->cell.at[i].in[0]);
+        }
+    for (int i = 0; i < c->stores.n; i++) {
+        const CellStore *st = &c->stores.at[i];
+        if (cells_store_is_full(c, st) && cells_store_level(c, st) == level) {
+            stores = true;
+            cells_hoist(c, st->cell);
+        }
+    }
+    if (!folds && !stores)
+        return;
+    start_folds(c, level);
+    int open = open_columns(c);
+    emit_body(c, level);
+    for (int i = 0; i < open; i++)
+        emit_close(&c->k->out, "");
+    end_folds(c, level);
+}
+
+void
+cuda_cells_emit(Cells *c)
+{
+    bool rows = false;
+    if (loops_columns(c->loops) > 1)
+        for (int level = 0; level <= cells_last_level(c); level++)
+            emit_pass(c, level);
+    for (int i = 0; i < c->stores.n; i++)
+        if (!cells_store_is_full(c, &c->stores.at[i])) {
+            cells_need(c, c->stores.at[i].cell);
+            rows = true;
+        }
+    if (!rows)
+        return;
+    loops_open_single(c->loops);
+    for (int i = 0; i < c->stores.n; i++)
+        if (!cells_store_is_full(c, &c->stores.at[i]))
+            cells_put(c, &c->stores.at[i]);
+    loops_close_single(c->loops);
+}

@@ -1,0 +1,110 @@
+/* Loops on a device: no loop over rows, but a thread or a block for each. */
+#include "codegen/loops.h"
+
+#include <inttypes.h>
+
+static void
+head_line(Kernel *k, const char *word, const char *line)
+{
+    HeadLine h = {word, line};
+    vec_push(k->cg->arena, &k->head, h);
+}
+
+/* No operand is farther than 32 bits reach from the start of its own. */
+static bool
+is_near(const Loops *s)
+{
+    if (loops_rows(s) * loops_columns(s) > INT32_MAX)
+        return false;
+    for (int i = 0; i < s->access.n; i++) {
+        int64_t far = 0;
+        for (int j = 0; j < s->rank; j++) {
+            int64_t stride = s->access.at[i].stride[j];
+            far += (s->dim[j] - 1) * (stride < 0 ? -stride : stride);
+        }
+        if (far > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* A thread of a block does columns thread, thread + threads, ... */
+static int
+threads_of(const Loops *s)
+{
+    int64_t n = s->inner[s->n_inner - 1], rows = loops_rows(s);
+    int64_t most = rows < 64 ? 1024 : 256;
+    int64_t threads = (n + 31) / 32 * 32;
+    return (int)(threads < most ? threads : most);
+}
+
+static LoopMode
+mode_of(const Loops *s)
+{
+    if (s->cells && s->folds)
+        return MODE_block;
+    bool apart = s->by_element || s->cells;
+    return apart && s->n_inner <= 1 && !s->row_stores ? MODE_element : MODE_row;
+}
+
+/* Thread (r, c) of so many columns of every row. */
+static void
+open_threads(Loops *s, int64_t columns)
+{
+    Kernel *k = s->k;
+    Arena *a = k->cg->arena;
+    int64_t n = loops_rows(s) * columns;
+    const char *type = is_near(s) ? "int32_t" : "int64_t";
+    k->run = RUN_threads;
+    k->count = n;
+    if (n == 1)
+        return;
+    head_line(k, NULL,
+              arena_printf(a, "const %s thread = (%s)edl_thread();", type,
+                           type));
+    head_line(k, NULL, arena_printf(a, "if (thread >= %" PRId64 ")", n));
+    head_line(k, NULL, "    return;");
+    if (columns == 1) {
+        head_line(k, "r", arena_printf(a, "const %s r = thread;", type));
+        head_line(k, "c", arena_printf(a, "const %s c = 0;", type));
+        return;
+    }
+    head_line(k, "r",
+              arena_printf(a, "const %s r = thread / %" PRId64 ";", type,
+                           columns));
+    head_line(k, "c",
+              s->n_outer ? arena_printf(a, "const %s c = thread %% %" PRId64
+                                           ";", type, columns)
+                         : arena_printf(a, "const %s c = thread;", type));
+}
+
+void
+cuda_loops_open(Loops *s)
+{
+    Kernel *k = s->k;
+    s->split = false;
+    s->mode = mode_of(s);
+    if (s->mode == MODE_row) {
+        loops_open_rows(s, 1);
+        return;
+    }
+    if (s->mode == MODE_element) {
+        open_threads(s, loops_columns(s));
+    } else {
+        k->run = RUN_blocks;
+        k->count = loops_rows(s);
+        k->threads = threads_of(s);
+        head_line(k, NULL, "__shared__ double folds[32];");
+        head_line(k, "r",
+                  arena_printf(k->cg->arena, "const %s r = blockIdx.x;",
+                               is_near(s) ? "int32_t" : "int64_t"));
+    }
+    loops_rows_here(s);
+}
+
+void
+cuda_open_columns(Loops *s)
+{
+    open_threads(s, s->n_inner ? s->inner[s->n_inner - 1] : 1);
+    loops_rows_here(s);
+}

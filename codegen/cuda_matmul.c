@@ -1,0 +1,395 @@
+/* Products on a device. f32 with rows or columns that lie together goes to
+ * cuBLASLt, through a table of shapes that `init` turns into plans; any other
+ * runs a plain kernel, a thread an element. What follows in a matmul group is
+ * a kernel of its own, element by element. */
+#include "codegen/c_ops.h"
+#include "codegen/cuda.h"
+#include "ir/scratch.h"
+
+#include <inttypes.h>
+
+typedef struct Side {
+    Dtype dtype;
+    int64_t row, col; /* strides, in elements */
+    int64_t batch[MAX_RANK];
+    const char *address;
+    int64_t offset; /* elements from a 64-byte boundary */
+    bool turned;    /* for cuBLASLt: stored by columns */
+    int64_t lead;
+} Side;
+
+typedef struct Product {
+    const Node *node; /* the group, or the matmul */
+    int64_t m, n, k;
+    int n_batch;
+    int64_t dim[MAX_RANK];
+    Side a, b, c;
+    const char *add; /* C text of the flag */
+    const char *path;
+} Product;
+
+/* ---- shapes ---- */
+
+static Side
+side_of(const Type *t, const Layout *l, bool turned, int n_batch)
+{
+    Side s = {.dtype = t->dtype, .offset = l->offset};
+    int r = t->rank, shift = n_batch - (r - 2);
+    s.row = l->stride[turned ? r - 1 : r - 2];
+    s.col = l->stride[turned ? r - 2 : r - 1];
+    for (int i = 0; i < r - 2; i++)
+        s.batch[shift + i] = t->dim[i] == 1 ? 0 : l->stride[i];
+    return s;
+}
+
+/* Neighbouring batch axes that all sides walk as one are one; a batch that is
+ * just more rows is rows. */
+static void
+fold_batches(Product *p)
+{
+    while (p->n_batch > 0) {
+        int last = p->n_batch - 1;
+        bool rows = p->a.batch[last] == p->m * p->a.row &&
+                    p->c.batch[last] == p->m * p->c.row &&
+                    p->b.batch[last] == 0;
+        if (p->dim[last] != 1 && !rows)
+            break;
+        p->m *= p->dim[last];
+        p->n_batch--;
+    }
+    while (p->n_batch > 1) {
+        int in = p->n_batch - 1, out = in - 1;
+        int64_t n = p->dim[in];
+        if (p->a.batch[out] != n * p->a.batch[in] ||
+            p->b.batch[out] != n * p->b.batch[in] ||
+            p->c.batch[out] != n * p->c.batch[in])
+            break;
+        p->dim[out] *= n;
+        p->a.batch[out] = p->a.batch[in];
+        p->b.batch[out] = p->b.batch[in];
+        p->c.batch[out] = p->c.batch[in];
+        p->n_batch--;
+    }
+}
+
+/* Can cuBLASLt walk it? rows, columns: of the side. */
+static bool
+choose_lead(Side *s, int64_t rows, int64_t columns)
+{
+    bool by_row = s->col == 1 || columns == 1;
+    bool by_column = s->row == 1 || rows == 1;
+    if (by_row && (s->row >= columns || rows == 1)) {
+        s->lead = rows == 1 || s->row < columns ? columns : s->row;
+        s->turned = false;
+        return columns > 1 || s->row >= 1;
+    }
+    if (by_column && (s->col >= rows || columns == 1)) {
+        s->lead = columns == 1 || s->col < rows ? rows : s->col;
+        s->turned = true;
+        return true;
+    }
+    return false;
+}
+
+static bool
+fits_library(Product *p)
+{
+    if (p->a.dtype != DT_f32 || p->b.dtype != DT_f32 || p->c.dtype != DT_f32)
+        return false;
+    return choose_lead(&p->a, p->m, p->k) && choose_lead(&p->b, p->k, p->n) &&
+           choose_lead(&p->c, p->m, p->n) && !p->c.turned;
+}
+
+/* Bytes that every matrix of the side is aligned to: 16, or an element. */
+static int
+alignment(const Product *p, const Side *s)
+{
+    bool ok = s->offset % 4 == 0 && s->lead % 4 == 0;
+    for (int i = 0; i < p->n_batch; i++)
+        ok &= s->batch[i] % 4 == 0;
+    return ok ? 16 : 4;
+}
+
+/* ---- cuBLASLt ---- */
+
+static int
+table_row(Cg *cg, const Product *p)
+{
+    int last = p->n_batch - 1;
+    bool many = p->n_batch > 0;
+    const char *row = arena_printf(
+        cg->arena,
+        "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d, %" PRId64 ", %" PRId64
+        ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+        ", %d, %d, %d, %" PRId64 "}",
+        p->m, p->n, p->k, p->a.turned, p->b.turned, p->a.lead, p->b.lead,
+        p->c.lead, many ? p->dim[last] : 1, many ? p->a.batch[last] : 0,
+        many ? p->b.batch[last] : 0, many ? p->c.batch[last] : 0,
+        alignment(p, &p->a), alignment(p, &p->b), alignment(p, &p->c),
+        scratch_product(p->m, p->n));
+    int known = (int)(intptr_t)map_get(&cg->product_map, row);
+    if (!known) {
+        vec_push(cg->arena, &cg->products, row);
+        known = cg->products.n;
+        map_put(cg->arena, &cg->product_map, row, (void *)(intptr_t)known);
+    }
+    return known - 1;
+}
+
+/* " + i0 * 64": the outer batches are loops of the host. */
+static const char *
+at_batch(Cg *cg, const Product *p, const Side *s)
+{
+    Emit e = emit_new(cg->arena);
+    emit(&e, "%s", s->address);
+    for (int i = 0; i + 1 < p->n_batch; i++)
+        if (s->batch[i])
+            emit(&e, " + i%d * %" PRId64, i, s->batch[i]);
+    return emit_string(&e);
+}
+
+static void
+emit_library(Cg *cg, const Product *p, const char *workspace)
+{
+    Emit *e = &cg->calls;
+    const char *items[] = {
+        "m",
+        arena_printf(cg->arena, "%d", table_row(cg, p)),
+        at_batch(cg, p, &p->a),
+        at_batch(cg, p, &p->b),
+        at_batch(cg, p, &p->c),
+        p->add,
+        workspace,
+    };
+    emit_line(e, "/* %s: [%" PRId64 ", %" PRId64 "] @ [%" PRId64 ", %" PRId64
+                 "] */", p->path, p->m, p->k, p->k, p->n);
+    for (int i = 0; i + 1 < p->n_batch; i++)
+        emit_open(e, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++)", i, i,
+                  p->dim[i], i);
+    emit_list(e, "edl_product(", items, 7, ");");
+    for (int i = 0; i + 1 < p->n_batch; i++)
+        emit_close(e, "");
+}
+
+/* ---- a thread an element ---- */
+
+static const char *
+element_text(Kernel *k, const Product *p, const Side *s, const char *name,
+             const char *row, const char *column)
+{
+    Emit e = emit_new(k->cg->arena);
+    int64_t after = 1;
+    emit(&e, "%s[%s * %" PRId64 " + %s * %" PRId64, name, row, s->row, column,
+         s->col);
+    for (int i = p->n_batch - 1; i >= 0; i--) {
+        if (s->batch[i])
+            emit(&e, " + batch / %" PRId64 " %% %" PRId64 " * %" PRId64, after,
+                 p->dim[i], s->batch[i]);
+        after *= p->dim[i];
+    }
+    emit(&e, "]");
+    return emit_string(&e);
+}
+
+static void
+plain_body(Kernel *k)
+{
+    const Product *p = k->aux;
+    Arena *a = k->cg->arena;
+    Emit *e = &k->out;
+    Dtype d = p->a.dtype, to = p->c.dtype;
+    const char *t = c_compute(d);
+    const char *in_a = kernel_name(
+        k, kernel_address(k, d, p->a.address, false, "a"));
+    const char *in_b = kernel_name(
+        k, kernel_address(k, p->b.dtype, p->b.address, false, "b"));
+    const char *out =
+        kernel_name(k, kernel_address(k, to, p->c.address, true, "product"));
+    int64_t n = p->m * p->n;
+    for (int i = 0; i < p->n_batch; i++)
+        n *= p->dim[i];
+    if (strcmp(p->add, "0") != 0)
+        kernel_scalar(k, "int", "add", p->add);
+    k->pieces = n;
+    if (n == 1)
+        emit_line(e, "const int64_t piece = 0;");
+    emit_line(e, "const int64_t col0 = piece %% %" PRId64 ";", p->n);
+    emit_line(e, "const int64_t row0 = piece / %" PRId64 " %% %" PRId64 ";",
+              p->n, p->m);
+    if (p->n_batch)
+        emit_line(e, "const int64_t batch = piece / %" PRId64 ";", p->m * p->n);
+    const char *c = element_text(k, p, &p->c, out, "row0", "col0");
+    emit_line(e, "%s sum = %s;", t,
+              strcmp(p->add, "0") == 0
+                  ? "0"
+                  : arena_printf(a, "add ? %s : 0", c_load(a, to, c)));
+    emit_line(e, "for (int64_t p = 0; p < %" PRId64 "; p++)", p->k);
+    emit_line(e, "    sum = %s(%s,", d == DT_f64 ? "fma" : "edl_fmaf",
+              c_load(a, d, element_text(k, p, &p->a, in_a, "row0", "p")));
+    emit_line(e, "        %s, sum);",
+              c_load(a, p->b.dtype,
+                     element_text(k, p, &p->b, in_b, "p", "col0")));
+    emit_line(e, "%s = %s;", c, c_store(a, to, "sum"));
+    k->comment = arena_printf(a, "%s: a product, a thread an element", p->path);
+}
+
+static void
+emit_any(Cg *cg, Product *p, const char *workspace)
+{
+    fold_batches(p);
+    if (fits_library(p))
+        emit_library(cg, p, workspace);
+    else
+        kernel_emit(cg, p->node, "matmul", p->path, plain_body, p);
+}
+
+/* ---- the group ---- */
+
+static const char *
+add_text(Cg *cg, const Node *sum)
+{
+    if (node_flag(sum, "more"))
+        return "1";
+    cg->uses_mb = true;
+    return "mb > 0";
+}
+
+static void
+choose_place(Cg *cg, const Node *n, Product *p)
+{
+    const Value *v = scratch_matmul(n)->results[0];
+    const Value *to = scratch_product_value(n);
+    const Node *sum = scratch_sum(n);
+    p->add = "0";
+    if (to) {
+        p->c = side_of(&to->type, &to->layout, false, p->n_batch);
+        p->c.address = address_value(cg, to, 0);
+    } else if (sum) {
+        const Tensor *t = sum->tensor;
+        p->c = side_of(&t->type, &t->layout, false, p->n_batch);
+        p->c.address = address_tensor(cg, t, t->layout.offset);
+        p->add = add_text(cg, sum);
+    } else {
+        Layout dense = layout_dense(&v->type);
+        p->c = side_of(&v->type, &dense, false, p->n_batch);
+        p->c.address = address_scratch(cg, n, 0, v->type.dtype, "product");
+    }
+}
+
+static Product
+product_new(Cg *cg, const Node *n)
+{
+    const Node *matmul = scratch_matmul(n);
+    const Value *a = matmul->args[0], *b = matmul->args[1];
+    const Type *t = &matmul->results[0]->type;
+    bool ta = node_flag(matmul, "ta"), tb = node_flag(matmul, "tb");
+    Product p = {.node = n, .path = matmul->results[0]->name};
+    p.n_batch = t->rank - 2;
+    for (int i = 0; i < p.n_batch; i++)
+        p.dim[i] = t->dim[i];
+    p.m = t->dim[t->rank - 2];
+    p.n = t->dim[t->rank - 1];
+    p.k = a->type.dim[a->type.rank - (ta ? 2 : 1)];
+    p.a = side_of(&a->type, &a->layout, ta, p.n_batch);
+    p.a.address = address_value(cg, a, 0);
+    p.b = side_of(&b->type, &b->layout, tb, p.n_batch);
+    p.b.address = address_value(cg, b, 0);
+    choose_place(cg, n, &p);
+    return p;
+}
+
+/* The product as the element nodes read it. */
+static int
+product_access(Loops *s, const Product *p)
+{
+    const Value *v = scratch_matmul(p->node)->results[0];
+    int64_t stride[MAX_RANK] = {0};
+    for (int i = 0; i < s->rank - 2; i++)
+        stride[i] = p->c.batch[i];
+    stride[s->rank - 2] = p->c.row;
+    stride[s->rank - 1] = p->c.col;
+    const Value *to = scratch_product_value(p->node);
+    int param = to ? kernel_value(s->k, to, 0, false)
+                   : kernel_address(s->k, p->c.dtype, p->c.address, false,
+                                    v->name);
+    int access = loops_strided(s, param, p->c.dtype, stride);
+    s->access.at[access].type = &v->type;
+    return access;
+}
+
+static void
+rest_body(Kernel *k)
+{
+    const Product *p = k->aux;
+    const Node *n = p->node, *matmul = scratch_matmul(n);
+    const Value *v = matmul->results[0];
+    Loops s = loops_new(k, &v->type, 0);
+    Cells c = cells_new(k, &s);
+    cells_bind(&c, v, cells_load(&c, product_access(&s, p), v->name));
+    graph_each(n->body, b) {
+        if (b == matmul || b->op == OP_const)
+            continue;
+        if (b->op == OP_write || b->op == OP_accumulate)
+            cells_write(&c, b, loops_tensor(&s, b->tensor, true));
+        else
+            cells_bind(&c, b->results[0], cells_element(&c, b));
+    }
+    for (int i = 0; i < n->n_results; i++)
+        if (n->results[i] != v && has_memory(n->results[i]))
+            cells_store(&c, cells_value(&c, n->results[i]),
+                        loops_value(&s, n->results[i], true));
+    k->comment = arena_printf(k->cg->arena, "what follows %s: %s", v->name,
+                              describe(k->cg, v));
+    cells_settle(&c);
+    loops_open(&s);
+    cells_emit(&c);
+    loops_close(&s);
+}
+
+static bool
+has_rest(const Node *n)
+{
+    const Node *matmul = scratch_matmul(n), *sum = scratch_sum(n);
+    if (n->op == OP_matmul)
+        return false;
+    graph_each(n->body, b)
+        if (b != matmul && b->op != OP_const &&
+            !(b == sum && !scratch_product_value(n)))
+            return true;
+    return false;
+}
+
+void
+cuda_matmul(Cg *cg, const Node *n)
+{
+    const Value *v = scratch_matmul(n)->results[0];
+    Product p = product_new(cg, n);
+    Product whole = p; /* before folding: what cells see */
+    bool scratch = !scratch_product_value(n) && !scratch_sum(n);
+    int64_t at = scratch ? scratch_part(type_elements(&v->type) *
+                                        dtype_info[v->type.dtype].bits / 8)
+                         : 0;
+    emit_any(cg, &p, address_scratch(cg, n, at, DT_f32, "workspace"));
+    if (has_rest(n))
+        kernel_emit(cg, n, "after", v->name, rest_body, &whole);
+}
+
+/* ---- a product that is a part of something else ---- */
+
+void
+cuda_product(Cg *cg, const Node *n, const char *path, const ProductSpec *s)
+{
+    Product p = {.node = n,
+                 .m = s->m,
+                 .n = s->n,
+                 .k = s->k,
+                 .path = path,
+                 .add = s->add ? s->add : "0"};
+    p.a = (Side){.dtype = DT_f32, .row = s->a_row, .col = s->a_col};
+    p.b = (Side){.dtype = DT_f32, .row = s->b_row, .col = s->b_col};
+    p.c = (Side){.dtype = DT_f32, .row = s->c_row, .col = 1};
+    p.a.address = s->a;
+    p.b.address = s->b;
+    p.c.address = s->c;
+    emit_any(cg, &p, s->workspace);
+}

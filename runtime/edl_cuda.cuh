@@ -1,0 +1,229 @@
+/* edl_cuda.cuh: what emitted CUDA code calls on the host, and the parts of
+ * its kernels that are the same for every model. docs/cuda.md.
+ *
+ * Everything of an instance goes through one stream, in order. A step is a
+ * CUDA graph that `init` captures; what changes from step to step lies in
+ * device memory (EdlControl). No kernel uses a float atomic: sums have a fixed
+ * order. */
+#ifndef EDL_CUDA_CUH
+#define EDL_CUDA_CUH
+
+#include <cuda_runtime.h>
+
+#include "edl.h"
+#include "edl_kernel.h"
+
+/* The last EDL_ALIGN bytes of the io region. */
+typedef struct EdlControl {
+    uint64_t seed;
+    uint64_t first;      /* the microbatch since step 0 that a step begins */
+    uint64_t microbatch; /* and the one that runs */
+    float lr;
+    int32_t fault; /* set by a kernel that met a bad index */
+} EdlControl;
+
+/* A product c = a @ b (+ c), row-major with leading dimensions; a turned one
+ * lies in memory by columns. A batch of them, strides in elements. */
+typedef struct EdlProductShape {
+    int64_t m, n, k;
+    int32_t a_turned, b_turned;
+    int64_t lda, ldb, ldc;
+    int64_t batch, a_stride, b_stride, c_stride;
+    int32_t a_align, b_align, c_align; /* bytes */
+    int64_t workspace;                 /* bytes, from a multiple of 64 on */
+} EdlProductShape;
+
+typedef void (*EdlQueue)(EdlInstance *m);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of EdlDevice; step: queues all of a step, or NULL. */
+EdlStatus edl_cuda_open(EdlInstance *m, const EdlProductShape *products,
+                        int32_t n, EdlQueue step);
+void edl_cuda_close(EdlInstance *m);
+EdlStatus edl_cuda_status(EdlInstance *m);
+void edl_cuda_get(const EdlInstance *m, void *dst, const void *region,
+                  size_t n);
+void edl_cuda_put(const EdlInstance *m, void *region, const void *src,
+                  size_t n);
+void edl_cuda_zero(const EdlInstance *m, void *region, size_t n);
+void *edl_cuda_alloc(uint64_t bytes);
+void edl_cuda_release(void *memory);
+
+/* Another stream than the one that `init` made; it stays the caller's. */
+EdlStatus edl_cuda_set_stream(EdlInstance *m, cudaStream_t stream);
+cudaStream_t edl_cuda_stream(const EdlInstance *m);
+
+/* Around an action: copies `microbatches` of every input (in: NULL: none) and
+ * the control in; waits, and sets m->fault. */
+void edl_begin(EdlInstance *m, const void *const *in, int64_t microbatches,
+               double lr);
+EdlStatus edl_end(EdlInstance *m);
+/* Queued in a step: the microbatch that follows; the rate of the update. */
+void edl_set_microbatch(EdlInstance *m, int64_t mb);
+void edl_set_rate(EdlInstance *m, float *rate);
+/* The captured step. */
+void edl_replay(EdlInstance *m);
+/* Product `index` of the model's table; add: to what c holds. */
+void edl_product(EdlInstance *m, int32_t index, const float *a, const float *b,
+                 float *c, int add, float *workspace);
+/* Keeps the first failure. */
+void edl_cuda_note(const EdlInstance *m, cudaError_t e);
+
+#ifdef __cplusplus
+}
+#endif
+
+static inline EdlControl *
+edl_control(const EdlInstance *m)
+{
+    return (EdlControl *)(void *)(m->region[EDL_IO] +
+                                  m->model->regions.bytes[EDL_IO] - EDL_ALIGN);
+}
+
+static inline int32_t *
+edl_fault(const EdlInstance *m)
+{
+    return &edl_control(m)->fault;
+}
+
+template <typename T>
+static inline T
+edl_read(const EdlInstance *m, const T *at)
+{
+    T x;
+    edl_cuda_get(m, &x, at, sizeof x);
+    return x;
+}
+
+template <typename... P>
+static inline void
+edl_launch_exact(EdlInstance *m, void (*kernel)(P...), int64_t blocks,
+                 int threads, P... a)
+{
+    void *list[] = {(void *)&a..., NULL};
+    edl_cuda_note(m, cudaLaunchKernel(kernel, dim3((unsigned)blocks),
+                                      dim3((unsigned)threads), list, 0,
+                                      edl_cuda_stream(m)));
+}
+
+/* A kernel on the instance's stream; arguments become its parameters' types. */
+template <typename... P, typename... A>
+static inline void
+edl_launch(EdlInstance *m, void (*kernel)(P...), int64_t blocks, int threads,
+           A... a)
+{
+    edl_launch_exact<P...>(m, kernel, blocks, threads, (P)a...);
+}
+
+/* ---- in kernels ---- */
+
+static __device__ __forceinline__ int64_t
+edl_thread(void)
+{
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+struct EdlSum {
+    __device__ __forceinline__ float
+    operator()(float a, float b) const
+    {
+        return a + b;
+    }
+    __device__ __forceinline__ double
+    operator()(double a, double b) const
+    {
+        return a + b;
+    }
+    /* integers wrap */
+    template <typename T>
+    __device__ __forceinline__ T
+    operator()(T a, T b) const
+    {
+        return (T)((uint64_t)a + (uint64_t)b);
+    }
+};
+
+struct EdlMax {
+    __device__ __forceinline__ float
+    operator()(float a, float b) const
+    {
+        return edl_maxf(a, b);
+    }
+    __device__ __forceinline__ double
+    operator()(double a, double b) const
+    {
+        return edl_max(a, b);
+    }
+    template <typename T>
+    __device__ __forceinline__ T
+    operator()(T a, T b) const
+    {
+        return b > a ? b : a;
+    }
+};
+
+struct EdlMin {
+    __device__ __forceinline__ float
+    operator()(float a, float b) const
+    {
+        return edl_minf(a, b);
+    }
+    __device__ __forceinline__ double
+    operator()(double a, double b) const
+    {
+        return edl_min(a, b);
+    }
+    template <typename T>
+    __device__ __forceinline__ T
+    operator()(T a, T b) const
+    {
+        return b < a ? b : a;
+    }
+};
+
+/* One number a thread to one of the block, for all threads: a tree over each
+ * warp, then the warps in order. memory: shared, 32 numbers. Blocks are whole
+ * warps, and all threads call. */
+template <typename T, typename F>
+static __device__ __forceinline__ T
+edl_block_fold(T x, void *memory, F f)
+{
+    T *const part = (T *)memory;
+    const int warps = (int)blockDim.x / 32;
+    for (int d = 16; d > 0; d /= 2)
+        x = f(x, (T)__shfl_xor_sync(0xffffffffu, x, d));
+    __syncthreads(); /* all have read the parts of the fold before */
+    if (threadIdx.x % 32 == 0)
+        part[threadIdx.x / 32] = x;
+    __syncthreads();
+    T all = part[0];
+    for (int i = 1; i < warps; i++)
+        all = f(all, part[i]);
+    return all;
+}
+
+template <typename T>
+static __device__ __forceinline__ T
+edl_block_sum(T x, void *memory)
+{
+    return edl_block_fold(x, memory, EdlSum());
+}
+
+template <typename T>
+static __device__ __forceinline__ T
+edl_block_max(T x, void *memory)
+{
+    return edl_block_fold(x, memory, EdlMax());
+}
+
+template <typename T>
+static __device__ __forceinline__ T
+edl_block_min(T x, void *memory)
+{
+    return edl_block_fold(x, memory, EdlMin());
+}
+
+#endif

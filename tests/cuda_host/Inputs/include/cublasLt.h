@@ -1,0 +1,235 @@
+/* A stand-in for what edl_cuda.cu uses of cuBLASLt: products as plain loops,
+ * which spoil their workspace and check what they were promised of alignment.
+ * tests/cuda_host only. */
+#ifndef EDL_HOST_CUBLASLT_H
+#define EDL_HOST_CUBLASLT_H
+
+#include "cuda_runtime.h"
+
+typedef enum { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE = 7 }
+    cublasStatus_t;
+typedef enum { CUBLAS_OP_N, CUBLAS_OP_T } cublasOperation_t;
+typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
+typedef enum { CUDA_R_32F } cudaDataType_t;
+typedef enum {
+    CUBLASLT_MATMUL_DESC_TRANSA,
+    CUBLASLT_MATMUL_DESC_TRANSB
+} cublasLtMatmulDescAttributes_t;
+typedef enum {
+    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
+} cublasLtMatrixLayoutAttribute_t;
+typedef enum {
+    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
+} cublasLtMatmulPreferenceAttributes_t;
+enum { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };
+
+namespace edl_host
+{
+struct Layout {
+    uint64_t rows, columns;
+    int64_t lead, stride;
+    int32_t batch;
+};
+struct Product {
+    cublasOperation_t turned[2];
+};
+struct Preference {
+    uint64_t value[6];
+};
+struct Algorithm {
+    uint64_t value[6];
+};
+
+inline float
+at(const float *x, const Layout &l, cublasOperation_t t, uint64_t row,
+   uint64_t column)
+{
+    uint64_t lead = (uint64_t)l.lead;
+    return t == CUBLAS_OP_N ? x[row + column * lead] : x[column + row * lead];
+}
+
+inline void
+multiply(const Product &p, float alpha, const float *a, const Layout &la,
+         const float *b, const Layout &lb, float beta, float *c,
+         const Layout &lc)
+{
+    uint64_t k = p.turned[0] == CUBLAS_OP_N ? la.columns : la.rows;
+    std::vector<float> sum(lc.rows);
+    for (uint64_t j = 0; j < lc.columns; j++) {
+        float *to = c + j * (uint64_t)lc.lead;
+        for (uint64_t i = 0; i < lc.rows; i++)
+            sum[i] = beta == 0.0f ? 0.0f : beta * to[i];
+        for (uint64_t l = 0; l < k; l++) {
+            const float y = alpha * at(b, lb, p.turned[1], l, j);
+            for (uint64_t i = 0; i < lc.rows; i++)
+                sum[i] += at(a, la, p.turned[0], i, l) * y;
+        }
+        for (uint64_t i = 0; i < lc.rows; i++)
+            to[i] = sum[i];
+    }
+}
+
+inline void
+check(const void *p, const Layout &l, uint64_t align)
+{
+    if ((uintptr_t)p % align || (uint64_t)l.lead * 4 % align ||
+        (l.batch > 1 && (uint64_t)l.stride * 4 % align))
+        stop("a matrix is not aligned as it was said");
+    if ((uint64_t)l.lead < l.rows)
+        stop("a leading dimension is too small");
+}
+} // namespace edl_host
+
+typedef int *cublasLtHandle_t;
+typedef edl_host::Product *cublasLtMatmulDesc_t;
+typedef edl_host::Layout *cublasLtMatrixLayout_t;
+typedef edl_host::Preference *cublasLtMatmulPreference_t;
+typedef edl_host::Algorithm cublasLtMatmulAlgo_t;
+typedef struct {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+} cublasLtMatmulHeuristicResult_t;
+
+inline const char *
+cublasLtGetStatusString(cublasStatus_t)
+{
+    return "a failure";
+}
+
+inline cublasStatus_t
+cublasLtCreate(cublasLtHandle_t *h)
+{
+    *h = new int(0);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtDestroy(cublasLtHandle_t h)
+{
+    delete h;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t,
+                         cudaDataType_t)
+{
+    *d = new edl_host::Product();
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
+                               cublasLtMatmulDescAttributes_t what,
+                               const void *value, size_t n)
+{
+    memcpy(&d->turned[what], value, n);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
+{
+    delete d;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l, cudaDataType_t,
+                           uint64_t rows, uint64_t columns, int64_t lead)
+{
+    *l = new edl_host::Layout{rows, columns, lead, 0, 1};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t l,
+                                 cublasLtMatrixLayoutAttribute_t what,
+                                 const void *value, size_t n)
+{
+    if (what == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+        memcpy(&l->batch, value, n);
+    else
+        memcpy(&l->stride, value, n);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l)
+{
+    delete l;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *p)
+{
+    *p = new edl_host::Preference{{0, 0, 256, 256, 256, 256}};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
+                                     cublasLtMatmulPreferenceAttributes_t what,
+                                     const void *value, size_t n)
+{
+    p->value[what] = 0;
+    memcpy(&p->value[what], value, n);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
+{
+    delete p;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                               cublasLtMatmulPreference_t p, int,
+                               cublasLtMatmulHeuristicResult_t *found, int *n)
+{
+    memcpy(found->algo.value, p->value, sizeof p->value);
+    *n = 1;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void *alpha,
+               const void *a, cublasLtMatrixLayout_t la, const void *b,
+               cublasLtMatrixLayout_t lb, const void *beta, const void *c,
+               cublasLtMatrixLayout_t, void *to, cublasLtMatrixLayout_t lc,
+               const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,
+               cudaStream_t s)
+{
+    const float by = *(const float *)alpha, keep = *(const float *)beta;
+    const edl_host::Product p = *d;
+    const edl_host::Layout x = *la, y = *lb, z = *lc;
+    edl_host::check(a, x, algo->value[2]);
+    edl_host::check(b, y, algo->value[3]);
+    edl_host::check(to, z, algo->value[4]);
+    if (c != to || bytes < algo->value[0] || (uintptr_t)workspace % 256)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    edl_host::enqueue(s, [=] {
+        if (bytes)
+            memset(workspace, 0xff, bytes);
+        for (int32_t i = 0; i < z.batch; i++)
+            edl_host::multiply(p, by, (const float *)a + i * x.stride, x,
+                               (const float *)b + i * y.stride, y, keep,
+                               (float *)to + i * z.stride, z);
+        if (bytes)
+            memset(workspace, 0xff, bytes);
+    });
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+#endif
