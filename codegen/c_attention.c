@@ -1,6 +1,7 @@
 /* Attention without the matrix of scores: a block of queries against blocks
  * of keys, both products on tiles of the stack, with a running maximum. */
 #include "codegen/attention.h"
+#include "codegen/cuda.h"
 
 #include <inttypes.h>
 
@@ -211,6 +212,10 @@ attention_body(Kernel *k)
 void
 c_attention(Cg *cg, const Node *n)
 {
+    if (cg->cuda) {
+        cuda_attention(cg, n);
+        return;
+    }
     if (n->args[0]->type.dtype == DT_f64 || n->args[0]->type.rank > 7) {
         cg_refuse(cg, n, "has no C for this type");
         return;

@@ -2,6 +2,7 @@
  * queries that see it. Weights come again from lse; dk and dv grow in tiles
  * of the stack, dq from block to block in its place. */
 #include "codegen/attention.h"
+#include "codegen/cuda.h"
 
 #include <inttypes.h>
 
@@ -307,6 +308,10 @@ zero_bias_body(Kernel *k)
 void
 c_attention_grad(Cg *cg, const Node *n)
 {
+    if (cg->cuda) {
+        cuda_attention_grad(cg, n);
+        return;
+    }
     if (n->args[0]->type.dtype == DT_f64 || n->args[0]->type.rank > 7) {
         cg_refuse(cg, n, "has no C for this type");
         return;
