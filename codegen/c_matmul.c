@@ -12,12 +12,13 @@
  * and not an odd number of them. */
 enum {
     COLUMN_STEP = 48, /* what columns and rows of a piece are multiples of: */
-    ROW_STEP = 24,    /* tiles of any instruction set are whole */
+    ROW_STEP = 8,     /* tiles of most instruction sets are whole */
     MOST_ROWS = 384,
     MOST_COLUMNS = 768,
     LEAST_COLUMNS = 384,
     TILE_ROWS = 128, /* of a piece whose product stays on the stack */
     TILE_COLUMNS = 384,
+    LEAST_ROWS = 32,
     PIECES = 4, /* at least, of a product that has as many to give */
     FEW_PIECES = 32,
     PIECE_MACS = 1 << 18,
@@ -112,6 +113,8 @@ cut(Product *p)
         nc = most < PIECES / others ? most : PIECES / others;
     else if (others % 2 && nc % 2 && others * nc < FEW_PIECES && nc < most)
         nc++;
+    if (others * nc == 1 && macs >= 2 * PIECE_MACS && p->m >= 2 * LEAST_ROWS)
+        nr = 2;
     p->rows = even(p->m, nr, ROW_STEP);
     p->columns = even(p->n, nc, COLUMN_STEP);
 }

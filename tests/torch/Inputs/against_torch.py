@@ -249,4 +249,5 @@ def main():
     check_losses(folder, Torch(m, loss, weights, data, torch.float32).losses())
 
 
-main()
+if __name__ == "__main__":
+    main()
