@@ -2,9 +2,12 @@
 #include <jansson.h>
 
 #include "frontend/cmd_plan_costs.h"
+#include "frontend/cmd_plan_curve.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/pass.h"
+#include "passes/plan/again.h"
+#include "passes/plan/cost.h"
 #include "passes/plan/report.h"
 
 enum { LARGEST = 10 };
@@ -60,7 +63,61 @@ count_nodes(const Graph *g)
     return n;
 }
 
+/* What a plan changes: a step that makes nothing again, and the step now. */
+typedef struct Change {
+    CurvePoint before, after;
+    Agains again;
+} Change;
+
+static Change
+find_change(Session *s, const Module *m, const Report *r)
+{
+    Change c = {.again = again_find(s->arena, m)};
+    const char *program = module_graph(m, "infer") ? "infer" : "step";
+    const Planned *p = &m->planned;
+    c.after = (CurvePoint){r->total,
+                           p->ns ? p->ns : cost_program(m, program)};
+    c.before = p->ns ? (CurvePoint){p->kept_bytes, p->kept_ns} : c.after;
+    return c;
+}
+
+static double
+factor(const Change *c)
+{
+    return c->before.ns > 0 ? (double)c->after.ns / (double)c->before.ns : 1;
+}
+
 /* ---- text ---- */
+
+static const char *
+joined(Session *s, const char *const *words, int n)
+{
+    const char *text = "";
+    for (int i = 0; i < n; i++)
+        text = arena_printf(s->arena, "%s%s%s", text, i ? ", " : "", words[i]);
+    return text;
+}
+
+static void
+print_change(Session *s, const Change *c)
+{
+    printf("  %-22s %16.3f ms, as predicted\n", "time of a step",
+           (double)c->after.ns / 1e6);
+    if (c->again.at.n == 0)
+        return;
+    printf("  %-22s %16lld bytes, %.3f ms; now x %.4f\n", "with all kept",
+           (long long)c->before.bytes, (double)c->before.ns / 1e6, factor(c));
+    printf("made again\n");
+    for (int i = 0; i < c->again.at.n; i++) {
+        const Again *x = &c->again.at.at[i];
+        const char *where = joined(s, x->blocks.at, x->blocks.n);
+        printf("  %s%s%s: %lld bytes, %.3f ms a microbatch\n",
+               x->blocks.n ? "in " : "outside of blocks", where,
+               x->blocks.n > 1 ? " each" : "", (long long)x->bytes,
+               (double)x->ns / 1e6);
+        printf("    %s\n", joined(s, x->values.at, x->values.n));
+    }
+}
 
 static void
 print_row(const char *text, int64_t bytes)
@@ -70,7 +127,7 @@ print_row(const char *text, int64_t bytes)
 }
 
 static void
-print_text(Session *s, const Module *m, const Report *r)
+print_text(Session *s, const Module *m, const Report *r, const Change *c)
 {
     printf("%s\n", m->name);
     for (int i = 0; i < N_CLASSES; i++) {
@@ -81,6 +138,7 @@ print_text(Session *s, const Module *m, const Report *r)
     print_row("total", r->total);
     if (module_option(m, "limit"))
         printf("  %-22s %16s\n", "limit", module_option(m, "limit"));
+    print_change(s, c);
     if (r->peak)
         printf("peak at step %d of %d of %s: %s, %lld bytes of workspace\n",
                r->peak->order + 1, count_nodes(r->graph), r->graph->name,
@@ -121,8 +179,49 @@ json_largest(Session *s, const Report *r)
     return list;
 }
 
+static json_t *
+json_words(const char *const *words, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_string(words[i]));
+    return list;
+}
+
+static json_t *
+json_point(CurvePoint p)
+{
+    return json_pack("{s:I, s:I}", "bytes", (json_int_t)p.bytes, "ns",
+                     (json_int_t)p.ns);
+}
+
+static json_t *
+json_again(const Agains *all)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < all->at.n; i++) {
+        const Again *x = &all->at.at[i];
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:I, s:I}", "blocks",
+                            json_words(x->blocks.at, x->blocks.n), "values",
+                            json_words(x->values.at, x->values.n), "bytes",
+                            (json_int_t)x->bytes, "ns", (json_int_t)x->ns));
+    }
+    return list;
+}
+
+static json_t *
+json_curve(const Curve *c)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < c->at.n; i++)
+        json_array_append_new(list, json_point(c->at.at[i]));
+    return list;
+}
+
 static void
-print_json(Session *s, const Module *m, const Report *r)
+print_json(Session *s, const Module *m, const Report *r, const Change *c,
+           const Curve *curve)
 {
     json_t *top = json_object(), *bytes = json_object();
     const char *limit = module_option(m, "limit");
@@ -134,6 +233,11 @@ print_json(Session *s, const Module *m, const Report *r)
     json_object_set_new(top, "limit", limit ? json_string(limit) : json_null());
     json_object_set_new(top, "fits", json_boolean(!m->over_limit));
     json_object_set_new(top, "classes", bytes);
+    json_object_set_new(top, "before", json_point(c->before));
+    json_object_set_new(top, "after", json_point(c->after));
+    json_object_set_new(top, "recomputed", json_again(&c->again));
+    if (curve->at.n > 0)
+        json_object_set_new(top, "curve", json_curve(curve));
     json_object_set_new(top, "peak", json_peak(r));
     json_object_set_new(top, "largest", json_largest(s, r));
     json_dumpf(top, stdout, JSON_INDENT(2));
@@ -152,16 +256,26 @@ cmd_plan(Session *s)
     Module *m = load_module(s, path);
     if (!m)
         return STATUS_INPUT;
-    PassOptions o = {.out = stdout};
+    Curve curve = {0};
+    const char *svg = s->options->curve;
+    PassOptions first = {.stop_after = "fuse", .out = stdout};
+    PassOptions rest = {.after = "fuse", .out = stdout};
     if (m->programs.n > 0) /* a schedule stays as it is */
-        o.only = "place";
-    bool done = passes_run(m, &o);
+        rest = (PassOptions){.only = "place", .out = stdout};
+    else if (!passes_run(m, &first))
+        return STATUS_INPUT;
+    if (svg)
+        curve = curve_find(s->arena, m);
+    bool done = passes_run(m, &rest);
     if (!done && !m->over_limit)
         return STATUS_INPUT;
     Report r = report_make(s->arena, m);
+    Change c = find_change(s, m, &r);
     if (s->options->json)
-        print_json(s, m, &r);
+        print_json(s, m, &r, &c, &curve);
     else
-        print_text(s, m, &r);
+        print_text(s, m, &r, &c);
+    if (svg && !curve_write(s, svg, m->name, &curve, c.after))
+        return STATUS_INPUT;
     return done ? STATUS_DONE : STATUS_LIMIT;
 }

@@ -329,6 +329,14 @@ typedef struct Dim {
     Span loc; /* where it was read */
 } Dim;
 
+/* What the pass recompute found, for people: bytes and predicted time of a
+ * step if nothing is made again, and the time as planned; all 0 where it had
+ * nothing to do. lowest: the smallest limit if values were made again, where
+ * an option forbids it. */
+typedef struct Planned {
+    int64_t kept_bytes, kept_ns, ns, lowest;
+} Planned;
+
 struct Module {
     Arena *arena;
     Interner *interner;
@@ -345,8 +353,7 @@ struct Module {
     int64_t region_bytes[REGION_COUNT]; /* after placement */
     Span region_loc[REGION_COUNT];      /* where they were read */
     int64_t slots;                      /* stash slots */
-    int64_t lowest;  /* 0, or the smallest limit if values were made again,
-                      * where an option forbids it */
+    Planned planned;
     bool over_limit; /* an error in diag says that the plan does not fit under
                       * the limit: exit status 3 */
 };

@@ -86,10 +86,10 @@ passes_run(Module *m, const PassOptions *o)
 {
     check_order();
     int dump = pass_named(m, o->dump), last = pass_named(m, o->stop_after);
-    int only = pass_named(m, o->only);
-    if (dump < 0 || last < 0 || only < 0)
+    int only = pass_named(m, o->only), after = pass_named(m, o->after);
+    if (dump < 0 || last < 0 || only < 0 || after < 0)
         return false;
-    for (int i = 0; i < PASS_COUNT; i++) {
+    for (int i = o->after ? after + 1 : 0; i < PASS_COUNT; i++) {
         if (only < PASS_COUNT && i != only)
             continue;
         if (!run_pass(m, i, o))

@@ -32,6 +32,7 @@ extern const PassInfo pass_info[PASS_COUNT];
 typedef struct PassOptions {
     const char *dump;       /* print the module after this pass, or NULL */
     const char *stop_after; /* or NULL */
+    const char *after;      /* begin behind this pass, or NULL */
     const char *only;       /* run this one alone, or NULL */
     bool time;              /* ns of each pass to standard error */
     bool verify;            /* the verifier after every pass */

@@ -49,7 +49,7 @@ pick(Module *m, Ladder *l)
     if (limit < 0 || ladder_total(l, 0) <= limit)
         return 0;
     if (is_option(m, "recompute", "none")) {
-        m->lowest = ladder_total(l, ladder_smallest(l));
+        m->planned.lowest = ladder_total(l, ladder_smallest(l));
         return 0;
     }
     int rung = ladder_fastest(l, limit);
@@ -65,8 +65,13 @@ pass_recompute(Module *m)
         return true;
     Arena *a = arena_new();
     Ladder *l = ladder_make(a, m);
-    if (l)
-        ladder_apply(l, pick(m, l), m);
+    if (l) {
+        int rung = pick(m, l);
+        m->planned.kept_bytes = ladder_total(l, 0);
+        m->planned.kept_ns = ladder_ns(l, 0);
+        m->planned.ns = ladder_ns(l, rung);
+        ladder_apply(l, rung, m);
+    }
     arena_free(a);
     return true;
 }

@@ -157,6 +157,23 @@ reads_whole(const Node *n, int i)
     return !(i == 0 && (n->op == OP_embedding || n->op == OP_take));
 }
 
+/* Every chunk of a head walks the weight once a product, and its gradient. */
+static int64_t
+chunk_bytes(const Node *n)
+{
+    int64_t chunk = node_int(n, "chunk", 0), passes = 0, weight = 0, rows = 0;
+    graph_each(n->body, inner) {
+        passes += inner->op == OP_matmul || inner->op == OP_accumulate;
+        if (inner->op != OP_cross_entropy)
+            continue;
+        const Node *product = inner->args[0]->def;
+        rows = type_elements(&inner->args[1]->type);
+        if (product->op == OP_matmul)
+            weight = type_bytes(&product->args[1]->type);
+    }
+    return chunk > 0 ? (rows + chunk - 1) / chunk * passes * weight : 0;
+}
+
 int64_t
 cost_kernel(const Node *n)
 {
@@ -169,6 +186,8 @@ cost_kernel(const Node *n)
             w.bytes += type_bytes(&n->args[i]->type);
     for (int i = 0; i < n->n_results; i++)
         w.bytes += type_bytes(&n->results[i]->type);
+    if (n->body)
+        w.bytes += chunk_bytes(n);
     return cost_ns(&w);
 }
 

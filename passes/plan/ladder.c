@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/copy.h"
+#include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/ladder_steps.h"
@@ -10,6 +11,7 @@
 enum {
     PARTS = 32,   /* rungs at most for a step of equal blocks */
     RUNGS = 64,   /* rungs at most, about, for what is in no block */
+    HALVINGS = 3, LEAST_CHUNK = 32,
     FEW_BLOCKS = 4 /* fewer are not gathered in segments */
 };
 
@@ -25,17 +27,40 @@ typedef struct Make {
     Blocks *blocks;
     int *choice; /* by block */
     VEC(Step) steps;
-    int64_t stash, others; /* bytes of all that is kept; of other regions */
+    int64_t stash; /* bytes of all that is kept */
+    int64_t others[HALVINGS + 1]; /* of what no choice lowers */
+    int64_t head[HALVINGS + 1];   /* ns of the heads */
     int order;
 } Make;
 
 /* ---- judging: the later passes on a copy ---- */
 
+static bool
+is_head(const Node *n)
+{
+    return n->body && strcmp(node_word(n, "kind", ""), "head") == 0;
+}
+
+/* Chunks that are half as large give the same bits. */
+static void
+halve_chunks(Module *m, int times)
+{
+    for (int i = 0; i < m->graphs.n; i++)
+        graph_each(m->graphs.at[i], n) {
+            int64_t chunk = is_head(n) ? node_int(n, "chunk", 0) : 0;
+            for (int k = 0; k < times && chunk >= 2 * LEAST_CHUNK; k++)
+                chunk /= 2;
+            if (chunk > 0)
+                node_set_attr(n, attr_int("chunk", chunk));
+        }
+}
+
 static Module *
-later_passes(Arena *a, Module *m, const Drop *d)
+later_passes(Arena *a, Module *m, const Drop *d, int halved)
 {
     Module *copy = module_copy(a, diag_new(a), m);
     module_set_option(copy, "limit", "");
+    halve_chunks(copy, halved);
     if (d)
         drop_apply(d, copy);
     for (int i = PASS_phases; i < PASS_COUNT; i++)
@@ -69,7 +94,7 @@ ladder_total(Ladder *l, int rung)
     if (r->total < 0) {
         Arena *a = arena_new();
         choose(l->drop, r);
-        const Module *m = later_passes(a, l->m, l->drop);
+        const Module *m = later_passes(a, l->m, l->drop, r->halved);
         r->total = m ? total_bytes(m) : INT64_MAX;
         arena_free(a);
     }
@@ -85,6 +110,7 @@ ladder_ns(const Ladder *l, int rung)
 void
 ladder_apply(Ladder *l, int rung, Module *m)
 {
+    halve_chunks(m, l->at.at[rung].halved);
     if (l->at.at[rung].n == 0)
         return;
     choose(l->drop, &l->at.at[rung]);
@@ -154,7 +180,7 @@ add_rung(Make *k, const Values *list)
     Rung r = {.values = list->at, .n = list->n, .total = -1};
     choose(d, &r);
     r.ns = d->total_ns;
-    r.least = k->others + k->stash - d->saved;
+    r.least = k->stash - d->saved;
     drop_undo(d, 0);
     vec_push(k->a, &k->l->at, r);
 }
@@ -272,12 +298,15 @@ static int
 by_time(const void *a, const void *b)
 {
     const Rung *x = a, *y = b;
-    if (!x->n != !y->n)
-        return x->n ? 1 : -1;
+    bool x_first = !x->n && !x->halved, y_first = !y->n && !y->halved;
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
     if (x->ns != y->ns)
         return x->ns < y->ns ? -1 : 1;
     if (x->least != y->least)
         return x->least < y->least ? -1 : 1;
+    if (x->halved != y->halved)
+        return x->halved - y->halved;
     if (x->n != y->n)
         return x->n - y->n;
     return x->n ? memcmp(x->values, y->values, sizeof(int) * (size_t)x->n) : 0;
@@ -287,11 +316,29 @@ static void
 find_last(Ladder *l, const Values *values)
 {
     for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].n == values->n &&
+        if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
             (values->n == 0 ||
              memcmp(l->at.at[i].values, values->at,
                     sizeof(int) * (size_t)values->n) == 0))
             l->last = i;
+}
+
+/* All that has been found, with smaller chunks as well. */
+static void
+add_halved(Make *k)
+{
+    Ladder *l = k->l;
+    int n = l->at.n;
+    for (int h = 1; h <= HALVINGS && k->others[h] < k->others[h - 1]; h++)
+        for (int i = 0; i < n; i++) {
+            Rung r = l->at.at[i];
+            r.halved = h;
+            r.ns += k->head[h] - k->head[0];
+            r.least += k->others[h];
+            vec_push(k->a, &l->at, r);
+        }
+    for (int i = 0; i < n; i++)
+        l->at.at[i].least += k->others[0];
 }
 
 static void
@@ -302,30 +349,69 @@ fill(Make *k)
     add_steps_of_all(k);
     add_values(k, &last);
     add_all_segments(k);
+    add_halved(k);
     qsort(k->l->at.at, (size_t)k->l->at.n, sizeof(Rung), by_time);
     find_last(k->l, &last);
 }
 
-/* What the other graphs need of the workspace, nothing can lower. */
+/* What the other graphs need of the workspace, no choice of values lowers;
+ * nor what a kernel needs for itself. */
 static int64_t
 other_bytes(const Module *m)
 {
     int64_t workspace = 0;
     for (int i = 0; i < m->graphs.n; i++) {
         const Graph *g = m->graphs.at[i];
-        if (strcmp(g->name, "forward") && strcmp(g->name, "backward") &&
-            g->workspace > workspace)
-            workspace = g->workspace;
+        bool free = strcmp(g->name, "forward") == 0 ||
+                    strcmp(g->name, "backward") == 0;
+        int64_t least = free ? 0 : g->workspace;
+        graph_each(g, n)
+            if (node_scratch(n) > least)
+                least = node_scratch(n);
+        if (least > workspace)
+            workspace = least;
     }
     return total_bytes(m) - m->region_bytes[REGION_stash] -
            m->region_bytes[REGION_workspace] + workspace;
+}
+
+static int64_t
+head_ns(const Module *m)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < m->graphs.n; i++)
+        if (strcmp(m->graphs.at[i]->name, "evaluate") != 0)
+            graph_each(m->graphs.at[i], n)
+                if (is_head(n))
+                    ns += cost_kernel(n);
+    return ns;
+}
+
+/* The bytes and times of heads whose chunks are halved. */
+static bool
+measure_heads(Make *k)
+{
+    for (int h = 0; h <= HALVINGS; h++) {
+        Arena *a = arena_new();
+        Module *m = later_passes(a, k->l->m, NULL, h);
+        if (m) {
+            k->head[h] = head_ns(m);
+            k->others[h] = other_bytes(m);
+        }
+        arena_free(a);
+        if (!m)
+            return false;
+        if (k->head[0] == 0)
+            break;
+    }
+    return true;
 }
 
 Ladder *
 ladder_make(Arena *a, Module *m)
 {
     Ladder *l = ARENA_NEW(a, Ladder);
-    Module *kept = later_passes(a, m, NULL);
+    Module *kept = later_passes(a, m, NULL, 0);
     if (!kept)
         return NULL;
     *l = (Ladder){.a = a, .m = m};
@@ -335,7 +421,8 @@ ladder_make(Arena *a, Module *m)
     Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
     k.stash = kept->region_bytes[REGION_stash];
-    k.others = other_bytes(kept);
+    if (!measure_heads(&k))
+        return NULL;
     fill(&k);
     l->at.at[0].total = total_bytes(kept);
     return l;

@@ -9,6 +9,7 @@
 typedef struct Rung {
     const int *values; /* dropped, by number */
     int n;
+    int halved;    /* how often the chunks of the heads are */
     int64_t ns;    /* of what is made again, once a microbatch */
     int64_t least; /* bytes: it cannot take fewer */
     int64_t total; /* bytes of all regions; -1: not judged yet */

@@ -61,10 +61,10 @@ say_help(Module *m, const Report *r)
     int64_t optimizer = optimizer_bytes(m);
     diag_note(m->diag, nowhere, "the smallest limit that works is %lld bytes",
               (long long)r->total);
-    if (m->lowest > 0 && m->lowest < r->total)
+    if (m->planned.lowest > 0 && m->planned.lowest < r->total)
         diag_note(m->diag, nowhere,
                   "with --recompute=auto %lld bytes are enough",
-                  (long long)m->lowest);
+                  (long long)m->planned.lowest);
     diag_note(m->diag, nowhere,
               "a microbatch of half the size would take about %lld bytes less",
               (long long)(batch / 2));

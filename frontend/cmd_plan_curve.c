@@ -1,0 +1,171 @@
+#include "frontend/cmd_plan_curve.h"
+
+#include <stdlib.h>
+
+#include "frontend/output.h"
+#include "passes/plan/ladder.h"
+
+enum {
+    WIDTH = 720, HEIGHT = 440, /* of the picture */
+    LEFT = 80, RIGHT = 20, TOP = 40, BOTTOM = 60,
+    TICKS = 5
+};
+
+/* ---- the points ---- */
+
+static bool
+has_backward(const Module *m)
+{
+    const Graph *g = module_graph(m, "main");
+    for (const Node *n = g ? g->first : NULL; n; n = n->next)
+        if (n->phase == PHASE_backward)
+            return true;
+    return false;
+}
+
+Curve
+curve_find(Arena *a, Module *m)
+{
+    Curve c = {0};
+    Ladder *l = has_backward(m) ? ladder_make(a, m) : NULL;
+    if (!l)
+        return c;
+    c.bound = ladder_ns(l, 0);
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < l->at.n; i++) {
+        if (l->at.at[i].least >= best || ladder_total(l, i) >= best)
+            continue;
+        best = ladder_total(l, i);
+        vec_push(a, &c.at, ((CurvePoint){best, ladder_ns(l, i)}));
+    }
+    return c;
+}
+
+/* ---- the picture ---- */
+
+typedef struct Picture {
+    Arena *a;
+    VEC(char) text;
+    double low, high; /* MiB at the left and right */
+    double most;      /* times the bound at the top; 1 at the bottom */
+} Picture;
+
+static void put(Picture *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+put(Picture *p, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    for (const char *s = arena_vprintf(p->a, fmt, ap); *s; s++)
+        vec_push(p->a, &p->text, *s);
+    va_end(ap);
+}
+
+static double
+mib(int64_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+static double
+across(const Picture *p, double x)
+{
+    return LEFT + (x - p->low) / (p->high - p->low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double
+up(const Picture *p, double y)
+{
+    return HEIGHT - BOTTOM -
+           (y - 1) / (p->most - 1) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void
+put_text(Picture *p, double x, double y, const char *anchor, const char *text)
+{
+    put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y,
+        anchor, text);
+}
+
+static void
+put_axes(Picture *p, const char *model)
+{
+    put_text(p, WIDTH / 2.0, 22, "middle", arena_printf(p->a,
+             "%s: time of a step over memory", model));
+    put_text(p, WIDTH / 2.0, HEIGHT - 14, "middle", "memory of the device, MiB");
+    for (int i = 0; i <= TICKS; i++) {
+        double x = p->low + (p->high - p->low) * i / TICKS;
+        double y = 1 + (p->most - 1) * i / TICKS;
+        put(p, "<path class=\"grid\" d=\"M%.1f %d V%d M%d %.1f H%d\"/>\n",
+            across(p, x), TOP, HEIGHT - BOTTOM, LEFT, up(p, y),
+            WIDTH - RIGHT);
+        put_text(p, across(p, x), HEIGHT - BOTTOM + 18, "middle",
+                 arena_printf(p->a, "%.0f", x));
+        put_text(p, LEFT - 8, up(p, y) + 4, "end",
+                 arena_printf(p->a, "%.3f", y));
+    }
+}
+
+/* A limit between two points gets the plan of the one below it. */
+static void
+put_curve(Picture *p, const Curve *c)
+{
+    put(p, "<path class=\"curve\" d=\"M%d %.1f", WIDTH - RIGHT, up(p, 1));
+    for (int i = 0; i < c->at.n; i++)
+        put(p, " V%.1f H%.1f",
+            up(p, (double)c->at.at[i].ns / (double)c->bound),
+            across(p, mib(c->at.at[i].bytes)));
+    put(p, " V%d\"/>\n", TOP);
+    put(p, "<path class=\"bound\" d=\"M%d %.1f H%d\"/>\n", LEFT, up(p, 1),
+        WIDTH - RIGHT);
+}
+
+static void
+put_now(Picture *p, const Curve *c, CurvePoint now)
+{
+    double x = across(p, mib(now.bytes));
+    double y = up(p, (double)now.ns / (double)c->bound);
+    put(p, "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", x, y);
+    put_text(p, x + (x > WIDTH / 2.0 ? -8 : 8), y - 8,
+             x > WIDTH / 2.0 ? "end" : "start",
+             arena_printf(p->a, "%.1f MiB, x %.4f", mib(now.bytes),
+                          (double)now.ns / (double)c->bound));
+}
+
+static void
+put_head(Picture *p)
+{
+    put(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+           "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+           "font-size=\"12\">\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT);
+    put(p, "<style>.grid{stroke:#ddd}.curve{stroke:#06c;stroke-width:2;"
+           "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4}"
+           ".now{fill:#06c}</style>\n"
+           "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+}
+
+bool
+curve_write(Session *s, const char *path, const char *model, const Curve *c,
+            CurvePoint now)
+{
+    Picture p = {.a = s->arena};
+    if (c->at.n == 0) {
+        diag_error(s->diag, (Span){0},
+                   "--curve: %s has no backward pass to plan", model);
+        return false;
+    }
+    CurvePoint last = c->at.at[c->at.n - 1];
+    double room = mib(c->at.at[0].bytes - last.bytes);
+    p.low = mib(last.bytes) - 0.05 * room;
+    p.high = mib(c->at.at[0].bytes) + (room > 0 ? 0.05 * room : 1);
+    p.most = last.ns > c->bound ? (double)last.ns / (double)c->bound : 1.01;
+    put_head(&p);
+    put_axes(&p, model);
+    put_curve(&p, c);
+    put_now(&p, c, now);
+    put(&p, "</svg>\n");
+    return output_write_file(s, path, p.text.at, (size_t)p.text.n);
+}

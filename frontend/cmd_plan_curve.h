@@ -1,0 +1,25 @@
+/* The predicted time of a step over the memory that it may take. */
+#ifndef EDL_FRONTEND_CMD_PLAN_CURVE_H
+#define EDL_FRONTEND_CMD_PLAN_CURVE_H
+
+#include "frontend/session.h"
+#include "ir/graph.h"
+
+typedef struct CurvePoint {
+    int64_t bytes, ns;
+} CurvePoint;
+
+/* From all kept to the smallest limit: fewer bytes, more time. Nothing makes
+ * a step faster than `bound`. */
+typedef struct Curve {
+    VEC(CurvePoint) at;
+    int64_t bound;
+} Curve;
+
+/* m: after `fuse`, with a graph main. Empty where nothing can be planned. */
+Curve curve_find(Arena *a, Module *m);
+/* --curve=FILE; now: bytes and time as planned. False after an error. */
+bool curve_write(Session *s, const char *path, const char *model,
+                 const Curve *c, CurvePoint now);
+
+#endif
