@@ -211,7 +211,7 @@ static void
 check_limit(Check *c, int64_t peak)
 {
     const Option *o = option_named(c->m, "limit");
-    if (!o || strchr(o->value, '%'))
+    if (!o)
         return;
     char *end;
     long long limit = strtoll(o->value, &end, 10);

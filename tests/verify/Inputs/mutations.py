@@ -1,4 +1,5 @@
-"""mutations.py EDLC MODEL SCHEDULE: the family of wrong schedules.
+"""mutations.py EDLC MODEL SCHEDULE [recomputed]: the family of wrong schedules;
+those of a schedule that recomputes everything.
 
 Every one is the good schedule but for one edit; `edlc verify` must say no, at
 the line that the edit has marked with # HERE, in these words."""
@@ -68,9 +69,12 @@ GOOD = [(F, 0), (B, 0), (F, 1), (B, 1), (F, 2), (B, 2)]
 MUTATIONS = {}
 
 
-def mutation(pattern):
+RECOMPUTED = {}
+
+
+def mutation(pattern, family=MUTATIONS):
     def add(f):
-        MUTATIONS[f.__name__] = (f, pattern)
+        family[f.__name__] = (f, pattern)
         return f
     return add
 
@@ -444,13 +448,52 @@ def keep_inner(t):
     return before + put(g, line, line + HERE) + after
 
 
+# ---- recomputations ----
+
+@mutation("key is h_0.drop in the model, found h_1.drop", RECOMPUTED)
+def draw_another(t):
+    return mark(in_graph(t, B, '(p = 0.25, key = "h_0.drop") : f32[2,8,8]\n'
+                         "    h_0.x'2.re", '(p = 0.25, key = "h_1.drop") : '
+                         "f32[2,8,8]\n    h_0.x'2.re"), "    h_0.drop.re =")
+
+
+@mutation("operand 2 is h_0.attn.c_proj in the model, found h_0.x", RECOMPUTED)
+def recompute_of_another(t):
+    t = in_graph(t, B, "h_0.attn.c_proj.re = add h_0.attn.c_proj.y.re",
+                 "h_0.attn.c_proj.re  = add h_0.attn.c_proj.y.re")
+    t = in_graph(t, B, "h_0.x.re = add gain.re, h_0.attn.c_proj.re",
+                 "h_0.x.re'0 = add gain.re, h_0.attn.c_proj.re : f32[2,8,8]\n"
+                 "    h_0.x.re = add gain.re, h_0.x.re'0")
+    return mark(t, "    h_0.x.re = add")
+
+
+@mutation("eps is 1e-05 in the model, found 0.0001", RECOMPUTED)
+def recompute_otherwise(t):
+    return in_graph(t, B, "layernorm h_0.x'2.re (eps = 1e-05) : f32[2,8,8], "
+                    "f32[2,8,1], f32[2,8,1]", "layernorm h_0.x'2.re (eps = "
+                    "0.0001) : f32[2,8,8], f32[2,8,1], f32[2,8,1]" + HERE)
+
+
+@mutation("gain.scale has its next value", RECOMPUTED)
+def recompute_over_fence(t):
+    return in_graph(t, B, "read gain.scale.stash : f32[8]",
+                    "read gain.scale : f32[8]" + HERE)
+
+
+@mutation("is not defined above", RECOMPUTED)
+def forget_recomputation(t):
+    line = line_of(t, "  x.re = embedding")
+    return mark(put(t, line, ""), "  gain.re, ")
+
+
 # ---- the run ----
 
 def main():
     edlc, model, schedule = sys.argv[1:4]
+    family = RECOMPUTED if sys.argv[4:] else MUTATIONS
     good = open(schedule, encoding="utf-8").read()
     bad = 0
-    for name, (f, pattern) in MUTATIONS.items():
+    for name, (f, pattern) in family.items():
         text = f(good)
         path = f"{schedule}.{name}"
         open(path, "w", encoding="utf-8").write(text)
@@ -463,7 +506,7 @@ def main():
             bad += 1
             print(f"{name}: status {run.returncode}, expected line {lines}\n"
                   f"{run.stdout}{run.stderr[:1500]}")
-    print(f"{len(MUTATIONS) - bad} of {len(MUTATIONS)} mutations rejected")
+    print(f"{len(family) - bad} of {len(family)} mutations rejected")
     return bad != 0
 
 

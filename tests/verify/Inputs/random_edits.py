@@ -1,4 +1,4 @@
-"""random_edits.py EDLC MODEL FOLDER COUNT TRAIN [SEED]: COUNT random edits of
+"""random_edits.py EDLC MODEL FOLDER COUNT TRAIN SEED [FLAG...]: COUNT random edits of
 a schedule. edlc never crashes; what it accepts trains to the same bits: the
 first TRAIN accepted ones that are other C are trained."""
 import os
@@ -96,9 +96,9 @@ class Editor(Mutator):
 
 
 def main():
-    edlc, model, folder, count, train = sys.argv[1:6]
-    random.seed(int(sys.argv[6]) if len(sys.argv) > 6 else 1)
-    trainer = Trainer(edlc, model, folder)
+    edlc, model, folder, count, train, seed = sys.argv[1:7]
+    random.seed(int(seed))
+    trainer = Trainer(edlc, model, folder, sys.argv[7:])
     editor = Editor(trainer.schedule.split("\n"))
     accepted = other = 0
     for i in range(int(count)):

@@ -9,7 +9,7 @@ CFLAGS = ["-O1", "-std=c11", "-ffp-contract=off", "-fno-math-errno",
 
 
 class Trainer:
-    def __init__(self, edlc, model, folder):
+    def __init__(self, edlc, model, folder, flags=()):
         self.edlc, self.model, self.folder = edlc, model, folder
         self.name = os.path.basename(model).removesuffix(".edl")
         os.makedirs(folder, exist_ok=True)
@@ -17,7 +17,7 @@ class Trainer:
         with open(os.path.join(folder, "train.bin"), "wb") as f:
             f.write(bytes(draw.randrange(16) for _ in range(600)))
         self.base = os.path.join(folder, "base")
-        self.run([edlc, model, "-o", self.base])
+        self.run([edlc, model, *flags, "-o", self.base])
         self.objects = []
         for source in sorted(os.listdir(self.base)):
             if source.startswith("edl_") and source.endswith(".c"):
