@@ -1,14 +1,405 @@
-/* Attention on a device. */
+/* Attention on a device: the kernels are functions of edl_cuda_attention.cuh;
+ * what is emitted gives them shapes, strides and shared memory. */
+#include "codegen/attention.h"
 #include "codegen/cuda.h"
+
+#include <inttypes.h>
+
+enum { SHARED_FLOATS = 48 << 8, THREADS = 256 };
+
+/* Queries and keys of a tile. */
+typedef struct Tile {
+    int q, k;
+} Tile;
+
+static int64_t
+forward_floats(int64_t d, int64_t q, int64_t k)
+{
+    return (q + k) * (d + 1) + q * (k + 1);
+}
+
+static int64_t
+backward_floats(int64_t d, int64_t q, int64_t k)
+{
+    return 2 * (q + k) * (d + 1) + 2 * q * (k + 1);
+}
+
+/* The largest tile that fits; q 0: none does. */
+static Tile
+tile_of(const Heads *h, int64_t (*floats)(int64_t, int64_t, int64_t))
+{
+    static const Tile all[] = {{64, 32}, {32, 32}, {16, 16}};
+    for (int i = 0; i < 3; i++) {
+        bool small = i < 2 && h->t <= all[i].q / 2;
+        if (!small && floats(h->d, all[i].q, all[i].k) <= SHARED_FLOATS)
+            return all[i];
+    }
+    return (Tile){0, 0};
+}
+
+static Loops
+group_loops(Kernel *k, const Heads *h)
+{
+    Type t = *h->k;
+    t.rank = h->lead + 2;
+    t.dim[h->lead + 1] = 1;
+    return loops_new(k, &t, 1u << (t.rank - 1));
+}
+
+/* "EdlIn{q_r, 64, 16, 1}" */
+static const char *
+rows_text(Loops *s, const Operand *o, const char *type)
+{
+    Arena *a = s->k->cg->arena;
+    if (o->access < 0)
+        return arena_printf(a, "%s{NULL, 0, 0, 0}", type);
+    return arena_printf(a, "%s{%s, %" PRId64 ", %" PRId64 ", %" PRId64 "}",
+                        type, heads_start(s, o), o->head, o->row, o->col);
+}
+
+static void
+emit_shape(Kernel *k, const Heads *h)
+{
+    emit_line(&k->out,
+              "const EdlHeads shape = {%" PRId64 ", %" PRId64 ", %" PRId64
+              ", %" PRId64 ", %s};",
+              h->r, h->t, h->s, h->causal ? h->shift : 0,
+              c_number(k->cg->arena, DT_f32, h->scale));
+}
+
+/* Blocks: `each` for every group of heads; prints r, and "block" of it. */
+static void
+open_groups(Kernel *k, Loops *s, int64_t each, int64_t floats)
+{
+    Emit *e = &k->out;
+    Arena *a = k->cg->arena;
+    k->run = RUN_blocks;
+    k->threads = THREADS;
+    k->count = loops_rows(s) * each;
+    HeadLine line = {"r", arena_printf(a, "const int32_t r = blockIdx.x / %"
+                                          PRId64 ";", each)};
+    vec_push(a, &k->head, line);
+    emit_line(e, "__shared__ float memory[%" PRId64 "];", floats);
+    emit_line(e, "const int32_t block = blockIdx.x %% %" PRId64 ";", each);
+    loops_rows_here(s);
+}
+
+static const char *
+call_text(Kernel *k, const char *name, const Heads *h, Tile t)
+{
+    return arena_printf(k->cg->arena, "%s<%" PRId64 ", %d, %d, %s>(", name,
+                        h->d, t.q, t.k, h->causal ? "true" : "false");
+}
+
+static bool
+all_f32(const Node *n, const Heads *h)
+{
+    for (int i = 0; i < n->n_args; i++)
+        if (i != h->mask_at && n->args[i]->type.dtype != DT_f32)
+            return false;
+    for (int i = 0; i < n->n_results; i++)
+        if (n->results[i]->type.dtype != DT_f32)
+            return false;
+    return true;
+}
+
+/* False after an error. */
+static bool
+can_emit(Cg *cg, const Node *n, const Heads *h, Tile t)
+{
+    if (!all_f32(n, h))
+        cg_refuse(cg, n, "the CUDA target has attention of f32 only");
+    else if (t.q == 0)
+        cg_refuse(cg, n, "heads this wide have no place in the shared memory "
+                         "of a CUDA kernel");
+    else if (n->args[0]->type.rank > 7)
+        cg_refuse(cg, n, "has no CUDA for this many axes");
+    return !cg->failed;
+}
+
+/* ---- forward ---- */
+
+static void
+attention_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Heads h = heads_of(n, 0, 3);
+    Tile t = tile_of(&h, forward_floats);
+    Loops s = group_loops(k, &h);
+    Operand none = {.access = -1};
+    Operand q = heads_query(&s, &h, n->args[0], false);
+    Operand key = heads_key(&s, &h, n->args[1], false);
+    Operand v = heads_key(&s, &h, n->args[2], false);
+    Operand mask = h.mask_at < 0 ? none
+                                 : heads_score(&s, &h, n->args[h.mask_at],
+                                               false);
+    Operand bias = h.bias_at < 0 ? none
+                                 : heads_score(&s, &h, n->args[h.bias_at],
+                                               false);
+    Operand y = heads_query(&s, &h, n->results[0], true);
+    Operand lse = heads_query(&s, &h, n->results[1], true);
+    loops_fold(&s);
+    k->comment = arena_printf(k->cg->arena,
+                              "%s: attention, %s over %" PRId64 " keys",
+                              n->results[0]->name,
+                              describe(k->cg, n->results[0]), h.s);
+    open_groups(k, &s, h.r * ((h.t + t.q - 1) / t.q),
+                forward_floats(h.d, t.q, t.k));
+    emit_shape(k, &h);
+    const char *items[] = {"shape",
+                           "block",
+                           rows_text(&s, &q, "EdlIn"),
+                           rows_text(&s, &key, "EdlIn"),
+                           rows_text(&s, &v, "EdlIn"),
+                           rows_text(&s, &mask, "EdlMask"),
+                           rows_text(&s, &bias, "EdlIn"),
+                           rows_text(&s, &y, "EdlOut"),
+                           rows_text(&s, &lse, "EdlOut"),
+                           "memory"};
+    emit_list(&k->out, call_text(k, "edl_attention", &h, t), items, 10, ");");
+}
 
 void
 cuda_attention(Cg *cg, const Node *n)
 {
-    cg_refuse(cg, n, "the CUDA target has no attention yet");
+    Heads h = heads_of(n, 0, 3);
+    cg->has_attention = true;
+    if (can_emit(cg, n, &h, tile_of(&h, forward_floats)))
+        kernel_emit(cg, n, "attention", n->results[0]->name, attention_body,
+                    NULL);
+}
+
+/* ---- backward ---- */
+
+static void
+emit_operands(Kernel *k, Loops *s, const Heads *h, Operand *in)
+{
+    const char *items[8];
+    for (int i = 0; i < 8; i++)
+        items[i] = rows_text(s, &in[i], i == 6 ? "EdlMask" : "EdlIn");
+    (void)h;
+    emit_list(&k->out, "const EdlAttentionGrad in = {", items, 8, "};");
+}
+
+/* dy, q, k, v, y, lse, mask, bias */
+static void
+grad_operands(Loops *s, const Heads *h, Operand *in)
+{
+    const Node *n = h->node;
+    for (int i = 0; i < 6; i++)
+        in[i] = i == 2 || i == 3 ? heads_key(s, h, n->args[i], false)
+                                 : heads_query(s, h, n->args[i], false);
+    in[6].access = in[7].access = -1;
+    if (h->mask_at >= 0)
+        in[6] = heads_score(s, h, n->args[h->mask_at], false);
+    if (h->bias_at >= 0)
+        in[7] = heads_score(s, h, n->args[h->bias_at], false);
+}
+
+static void
+keys_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Heads h = heads_of(n, 1, 6);
+    Tile t = tile_of(&h, backward_floats);
+    Loops s = group_loops(k, &h);
+    Operand in[8];
+    grad_operands(&s, &h, in);
+    Operand dk = heads_key(&s, &h, n->results[1], true);
+    Operand dv = heads_key(&s, &h, n->results[2], true);
+    loops_fold(&s);
+    k->comment =
+        arena_printf(k->cg->arena, "gradients of attention: %s, %s",
+                     n->results[1]->name, n->results[2]->name);
+    open_groups(k, &s, (h.s + t.k - 1) / t.k,
+                backward_floats(h.d, t.q, t.k));
+    emit_shape(k, &h);
+    emit_operands(k, &s, &h, in);
+    const char *items[] = {"shape",
+                           "block",
+                           "in",
+                           rows_text(&s, &dk, "EdlOut"),
+                           rows_text(&s, &dv, "EdlOut"),
+                           "memory"};
+    emit_list(&k->out, call_text(k, "edl_attention_grad_keys", &h, t), items, 6,
+              ");");
+}
+
+static void
+queries_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Heads h = heads_of(n, 1, 6);
+    Tile t = tile_of(&h, backward_floats);
+    Loops s = group_loops(k, &h);
+    Operand in[8];
+    grad_operands(&s, &h, in);
+    Operand dq = heads_query(&s, &h, n->results[0], true);
+    loops_fold(&s);
+    k->comment = arena_printf(k->cg->arena, "gradient of attention: %s",
+                              n->results[0]->name);
+    open_groups(k, &s, h.r * ((h.t + t.q - 1) / t.q),
+                backward_floats(h.d, t.q, t.k));
+    emit_shape(k, &h);
+    emit_operands(k, &s, &h, in);
+    const char *items[] = {"shape", "block", "in", rows_text(&s, &dq, "EdlOut"),
+                           "memory"};
+    emit_list(&k->out, call_text(k, "edl_attention_grad_queries", &h, t), items,
+              5, ");");
+}
+
+/* ---- the gradient of the bias: a thread an element ---- */
+
+/* Axes of [.., G, R, T, S] along which the bias does not move. */
+static unsigned
+shared_axes(const Heads *h, const Value *bias)
+{
+    unsigned mask = 0;
+    int rank = h->lead + 3, shift = rank - bias->type.rank;
+    for (int i = 0; i < rank; i++) {
+        if (i >= shift && bias->type.dim[i - shift] != 1)
+            continue;
+        if (i < h->lead)
+            mask |= 1u << i;
+        else if (i == h->lead)
+            mask |= 3u << h->lead;
+        else
+            mask |= 1u << (i + 1);
+    }
+    return mask;
+}
+
+/* Strides by axis of [.., G, R, T, S] of an operand that moves along queries
+ * (what 0), keys (1) or both (2). */
+static int
+score_space(Loops *s, const Heads *h, const Value *v, int what, bool write)
+{
+    int64_t full[MAX_RANK] = {0}, stride[MAX_RANK] = {0};
+    int rank = what == 2 ? h->lead + 3 : v->type.rank;
+    int shift = rank - v->type.rank;
+    for (int i = 0; i < v->type.rank; i++)
+        full[i + shift] = v->type.dim[i] == 1 && what == 2
+                              ? 0
+                              : v->layout.stride[i];
+    for (int i = 0; i < h->lead; i++)
+        stride[i] = full[i];
+    const int64_t *l = full + h->lead;
+    stride[h->lead] = what == 1 ? l[0] : l[0] * h->r;
+    stride[h->lead + 1] = what == 1 ? 0 : l[0];
+    stride[h->lead + 2] = what == 1 ? 0 : l[1];
+    stride[h->lead + 3] = what == 0 ? 0 : what == 1 ? l[1] : l[2];
+    return loops_strided(s, kernel_value(s->k, v, 0, write), v->type.dtype,
+                         stride);
+}
+
+static void
+open_all_inner(Kernel *k, Loops *s, int *open)
+{
+    *open = loops_open_inner(s);
+    if (s->n_inner == 0)
+        return;
+    emit_open(&k->out, "for (int64_t c = 0; c < %" PRId64 "; c++)",
+              s->inner[s->n_inner - 1]);
+    ++*open;
+}
+
+static const char *
+row_address(Kernel *k, Loops *s, int access)
+{
+    return arena_printf(k->cg->arena, "&%s", loops_element(s, access, "c"));
+}
+
+static void
+bias_body(Kernel *k)
+{
+    const Node *n = k->node;
+    Arena *a = k->cg->arena;
+    Heads h = heads_of(n, 1, 6);
+    Type t = *h.q;
+    t.rank = h.lead + 4;
+    int64_t tail[] = {h.g, h.r, h.t, h.s};
+    memcpy(t.dim + h.lead, tail, sizeof tail);
+    Loops s = loops_new(k, &t, shared_axes(&h, n->results[3]));
+    s.by_element = s.split = false;
+    Cells c = cells_new(k, &s);
+    int64_t ahead[MAX_RANK] = {0};
+    ahead[h.lead + 3] = 1;
+    ahead[h.lead + 2] = -1;
+    int in[8] = {0};
+    for (int i = 0; i < 6; i++)
+        in[i] = score_space(&s, &h, n->args[i], i == 2 || i == 3, false);
+    if (h.mask_at >= 0)
+        in[6] = score_space(&s, &h, n->args[h.mask_at], 2, false);
+    in[7] = score_space(&s, &h, n->args[h.bias_at], 2, false);
+    int to = score_space(&s, &h, n->results[3], 2, true);
+    int place = h.causal ? cells_stride(&c, ahead) : -1;
+    cells_settle(&c);
+    s.cells = false;
+    k->comment = arena_printf(a, "gradient of attention: %s",
+                              n->results[3]->name);
+    loops_open(&s);
+    Emit *e = &k->out;
+    emit_line(e, "float sum = 0;");
+    int open;
+    open_all_inner(k, &s, &open);
+    cells_next_loop(&c);
+    if (place >= 0) {
+        emit_line(e, "if (%s > %" PRId64 ")", cells_need(&c, place), h.shift);
+        emit_line(e, open ? "    continue;" : "    return;");
+    }
+    if (h.mask_at >= 0) {
+        emit_line(e, "if (!%s)", loops_element(&s, in[6], "c"));
+        emit_line(e, open ? "    continue;" : "    return;");
+    }
+    VEC(const char *) items = {0};
+    vec_push(a, &items, c_number(a, DT_f32, h.scale));
+    vec_push(a, &items, loops_element(&s, in[5], "c"));
+    vec_push(a, &items, loops_element(&s, in[7], "c"));
+    static const int order[] = {1, 2, 3, 0, 4};
+    for (int i = 0; i < 5; i++) {
+        const Value *v = n->args[order[i]];
+        vec_push(a, &items, row_address(k, &s, in[order[i]]));
+        vec_push(a, &items, arena_printf(a, "%" PRId64,
+                                         v->layout.stride[v->type.rank - 1]));
+    }
+    emit_list(e, arena_printf(a, "sum += edl_slope<%" PRId64 ">(", h.d),
+              items.at, items.n, ");");
+    for (int i = 0; i < open; i++)
+        emit_close(e, "");
+    emit_line(e, "%s = sum;", loops_element(&s, to, "c"));
+    loops_close(&s);
+}
+
+static void
+zero_body(Kernel *k)
+{
+    const Value *v = k->node->results[3];
+    Loops s = loops_new(k, &v->type, 0);
+    Cells c = cells_new(k, &s);
+    cells_store(&c,
+                cells_literal(&c, v->type.dtype,
+                              c_number(k->cg->arena, v->type.dtype, 0)),
+                loops_value(&s, v, true));
+    cells_settle(&c);
+    loops_open(&s);
+    cells_emit(&c);
+    loops_close(&s);
 }
 
 void
 cuda_attention_grad(Cg *cg, const Node *n)
 {
-    cg_refuse(cg, n, "the CUDA target has no attention yet");
+    Heads h = heads_of(n, 1, 6);
+    cg->has_attention = true;
+    if (!can_emit(cg, n, &h, tile_of(&h, backward_floats)))
+        return;
+    kernel_emit(cg, n, "attention_grad_q", n->results[0]->name, queries_body,
+                NULL);
+    kernel_emit(cg, n, "attention_grad_kv", n->results[1]->name, keys_body,
+                NULL);
+    if (h.bias_at < 0)
+        return;
+    kernel_emit(cg, n, "fill", n->results[3]->name, zero_body, NULL);
+    kernel_emit(cg, n, "attention_grad_bias", n->results[3]->name, bias_body,
+                NULL);
 }

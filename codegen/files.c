@@ -190,9 +190,10 @@ source_text(CModel *c)
               "in the order of the schedule. */",
               c->name, cuda ? "cu" : "c", c->name, cuda ? "launch" : "call");
     emit_line(&e, "#include \"%s.h\"\n", c->name);
-    emit_line(&e, cuda ? "#include \"edl_cuda.cuh\"\n"
-                       : "#include \"edl_kernel.h\"\n"
-                         "#include \"edl_matmul.h\"\n");
+    emit_line(&e, c->cg.has_attention ? "#include \"edl_cuda_attention.cuh\"\n"
+                  : cuda              ? "#include \"edl_cuda.cuh\"\n"
+                                      : "#include \"edl_kernel.h\"\n"
+                                        "#include \"edl_matmul.h\"\n");
     emit_offsets(c, &e);
     emit_accessors(c, &e);
     emit_line(&e, "/* ---- kernels ---- */\n");
