@@ -14,7 +14,7 @@ typedef struct Work {
 /* Adds what a node, not a fused one, computes; not what it reads and writes. */
 void cost_add(Work *w, const Node *n);
 /* A kernel takes as long as its arithmetic or its memory traffic, whichever
- * is more, and a little to begin. */
+ * is more, a quarter of the other, and a little to begin. */
 int64_t cost_ns(const Work *w);
 /* A node of a graph, fused or not. */
 int64_t cost_kernel(const Node *n);
