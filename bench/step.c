@@ -112,7 +112,6 @@ region(uint64_t bytes)
     if (!p)
         exit(3);
     madvise(p, size, MADV_HUGEPAGE);
-    memset(p, 0, size);
     return p;
 }
 
@@ -267,6 +266,9 @@ main(int argc, char **argv)
     if (params)
         read_params(&m, params);
     edl_set_lr(&m, lr);
+    for (int i = EDL_GRADS; i <= EDL_WORKSPACE; i++) /* no first touch later */
+        if (regions.at[i])
+            memset(regions.at[i], 0, MODEL.regions.bytes[i]);
     uint64_t state = 1;
     void *in[16];
     for (int i = 0; i < MODEL.ninputs && i < 16; i++)

@@ -36,6 +36,13 @@
 #define EDL_INLINE static inline
 #endif
 
+/* Asks for the line of memory at p, which need not be there. */
+#if defined(__GNUC__)
+#define EDL_AHEAD(p) __builtin_prefetch((p), 0, 1)
+#else
+#define EDL_AHEAD(p) ((void)(p))
+#endif
+
 /* ---- bits and atomics ---- */
 
 EDL_INLINE uint32_t
