@@ -216,8 +216,8 @@ report(Bench *b, double *ms, double cpu, const double *loss, int steps,
     int n = steps - warm;
     for (int i = 0; i < b->nspent; i++)
         printf("kernel %10.3f cpu %10.3f wall %6lld calls %8lld pieces %p\n",
-               (double)b->spent[i].cpu * 1e-6 / n,
-               b->spent[i].wall / n, (long long)b->spent[i].calls / n,
+               (double)b->spent[i].cpu * 1e-6 / n, b->spent[i].wall / n,
+               (long long)b->spent[i].calls / n,
                (long long)b->spent[i].pieces / n,
                (void *)((char *)(size_t)b->spent[i].body -
                         (size_t)(void *)&MODEL));

@@ -148,9 +148,8 @@ heads_floats(Kernel *k, const Heads *h, const Operand *o, const char *name,
     emit_line(e, "float %s[%" PRId64 "];", name, most * h->d);
     emit_open(e, "for (int64_t i = 0; i < %s; i++)", rows);
     emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
-    const char *row = strcmp(first, "0") == 0
-                          ? "i"
-                          : arena_printf(a, "%s + i", first);
+    const char *row =
+        strcmp(first, "0") == 0 ? "i" : arena_printf(a, "%s + i", first);
     emit_line(e, "    %s[i * %" PRId64 " + d] = %s;", name, h->d,
               heads_load(k, o, row, "d"));
     emit_close(e, "");

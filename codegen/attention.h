@@ -14,7 +14,7 @@ typedef struct Heads {
     const Type *q, *k;
     int lead; /* axes before the heads */
     int64_t g, r, t, s, d;
-    int64_t queries, keys; /* of a tile: rows, and columns, 16 n */
+    int64_t queries, keys;      /* of a tile: rows, and columns, 16 n */
     int q_at, mask_at, bias_at; /* operands; -1: not there */
     bool causal;
     int64_t shift; /* query t sees keys up to t + shift */

@@ -68,10 +68,11 @@ emit_scores(Kernel *k, const Forward *f)
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &f->h;
-    heads_seen(k, h, strcmp(f->t0, "0") ? arena_printf(a, "%s + i", f->t0) : "i",
+    heads_seen(k, h,
+               strcmp(f->t0, "0") ? arena_printf(a, "%s + i", f->t0) : "i",
                f->n);
-    const char *score = arena_printf(a, "row[j] * %s",
-                                     c_number(a, DT_f32, h->scale));
+    const char *score =
+        arena_printf(a, "row[j] * %s", c_number(a, DT_f32, h->scale));
     if (h->bias_at >= 0)
         score = arena_printf(a, "%s + %s", score,
                              heads_load(k, &f->bias, "i", "s0 + j"));
@@ -148,9 +149,9 @@ emit_finish(Kernel *k, const Forward *f)
     emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
     emit_line(e, "const float by = sum[i] > 0 ? 1.0f / sum[i] : sum[i];");
     emit_open(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", f->h.d);
-    heads_put(k, &f->y, "i", "d",
-              arena_printf(k->cg->arena, "out[i * %" PRId64 " + d] * by",
-                           f->h.d));
+    heads_put(
+        k, &f->y, "i", "d",
+        arena_printf(k->cg->arena, "out[i * %" PRId64 " + d] * by", f->h.d));
     emit_close(e, "");
     heads_put(k, &f->lse, "i", "0",
               "sum[i] > 0 ? most[i] + edl_logf(sum[i]) : most[i]");
@@ -196,8 +197,9 @@ attention_body(Kernel *k)
     f.rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h.t), h.queries,
                         f.t0, h.t % h.queries == 0);
     emit_keys(k, &f);
-    emit_line(e, "float out[%" PRId64 "] = {0}, most[%" PRId64
-                 "], sum[%" PRId64 "] = {0};",
+    emit_line(e,
+              "float out[%" PRId64 "] = {0}, most[%" PRId64 "], sum[%" PRId64
+              "] = {0};",
               h.queries * h.d, h.queries, h.queries);
     emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", h.queries);
     emit_line(e, "    most[i] = -INFINITY;");

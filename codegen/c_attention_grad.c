@@ -65,8 +65,7 @@ start_block(Kernel *k, Backward *b, const Loops *s, const char *head,
                                         heads_step(a, t0, o->row));
         if (!step[0])
             continue;
-        const char *name =
-            kernel_local(k, arena_printf(a, "%s_b", p->name));
+        const char *name = kernel_local(k, arena_printf(a, "%s_b", p->name));
         emit_line(&k->out, "%s%s%s = %s%s;", p->written ? "" : "const ",
                   p->type, name, o->at, step);
         o->at = name;
@@ -101,8 +100,7 @@ emit_delta(Kernel *k, const Backward *b)
     if (whole < d) {
         emit_line(e, "for (int64_t d = %" PRId64 "; d < %" PRId64 "; d++)",
                   whole, d);
-        emit_lane(k, b,
-                  arena_printf(k->cg->arena, "d - %" PRId64, whole), "d");
+        emit_lane(k, b, arena_printf(k->cg->arena, "d - %" PRId64, whole), "d");
     }
     emit_line(e, "const float delta = edl_sum16f(lane);");
 }
@@ -146,16 +144,26 @@ emit_row(Kernel *k, const Backward *b, const char *t0)
 
 /* dq (+)= ds @ k */
 static void
-emit_dq(Kernel *k, const Backward *b, const char *key, int64_t row,
-        int64_t col)
+emit_dq(Kernel *k, const Backward *b, const char *key, int64_t row, int64_t col)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     bool one = h->s <= h->keys; /* block of keys */
     const char *d = arena_printf(a, "%" PRId64, h->d);
-    TileProduct p = {"to_query", b->rows, d, b->n, "ds", key, b->dq.at,
-                     h->keys, 1, row, col, b->dq.row, one ? "0" : "s0 > 0"};
+    TileProduct p = {"to_query",
+                     b->rows,
+                     d,
+                     b->n,
+                     "ds",
+                     key,
+                     b->dq.at,
+                     h->keys,
+                     1,
+                     row,
+                     col,
+                     b->dq.row,
+                     one ? "0" : "s0 > 0"};
     if (!b->straight) {
         emit_line(e, "float part[%" PRId64 "];", h->queries * h->d);
         p.c = "part";
@@ -197,9 +205,9 @@ emit_tile(Kernel *k, const Backward *b, const Operand *key,
     emit_open(e, "for (int64_t i = 0; i < %s; i++)", b->rows);
     emit_row(k, b, t0);
     emit_close(e, "");
-    heads_product(k, &(TileProduct){"to_value", b->n, d, b->rows, "weight",
-                                    dy.at, "dv", 1, h->keys, dy.row, dy.col,
-                                    h->d, "1"});
+    heads_product(k,
+                  &(TileProduct){"to_value", b->n, d, b->rows, "weight", dy.at,
+                                 "dv", 1, h->keys, dy.row, dy.col, h->d, "1"});
     heads_product(k, &(TileProduct){"to_key", b->n, d, b->rows, "ds", q.at,
                                     "dk", 1, h->keys, q.row, q.col, h->d, "1"});
     emit_dq(k, b, key->at, key->row, key->col);
@@ -217,9 +225,9 @@ emit_queries(Kernel *k, Backward *b, const Loops *s, const Operand *key,
     const char *from = "0";
     if (blocks && h->causal && h->s > h->keys) {
         from = "from";
-        emit_line(e, "int64_t from = (s0 - %" PRId64 ") / %" PRId64
-                     " * %" PRId64 ";",
-                  h->shift, h->queries, h->queries);
+        emit_line(
+            e, "int64_t from = (s0 - %" PRId64 ") / %" PRId64 " * %" PRId64 ";",
+            h->shift, h->queries, h->queries);
         emit_line(e, "from = s0 == 0 || from < 0 ? 0 : from;");
     }
     if (heads)
@@ -276,14 +284,14 @@ attention_grad_body(Kernel *k)
     Loops s = loops_new(k, &t, 1u << (t.rank - 1));
     Backward b = backward_new(&s, n, &h);
     loops_fold(&s);
-    k->comment = arena_printf(k->cg->arena, "gradients of attention: %s, %s, %s",
-                              n->results[0]->name, n->results[1]->name,
-                              n->results[2]->name);
+    k->comment = arena_printf(
+        k->cg->arena, "gradients of attention: %s, %s, %s", n->results[0]->name,
+        n->results[1]->name, n->results[2]->name);
     loops_open_rows(&s, b.dbias.access >= 0 ? INT64_MAX : 1);
     start_group(&b, &s);
-    emit_open(&k->out, "for (int64_t s0 = 0; s0 < %" PRId64 "; s0 += %" PRId64
-                       ")",
-              h.s, h.keys);
+    emit_open(&k->out,
+              "for (int64_t s0 = 0; s0 < %" PRId64 "; s0 += %" PRId64 ")", h.s,
+              h.keys);
     emit_keys(k, &b, &s);
     emit_close(&k->out, "");
     loops_close(&s);

@@ -319,8 +319,8 @@ block_run(const Block *s, Ahead *ahead)
         const float *a = s->a + i * s->a_step;
         float *c = s->c + i * s->c_row;
         bool last = s->rows - i <= tall;
-        ahead->tile = (const char *)(last ? s->c + s->wide
-                                          : c + tall * s->c_row);
+        ahead->tile =
+            (const char *)(last ? s->c + s->wide : c + tall * s->c_row);
         if (rows == tall && s->columns == s->wide)
             run(s->k, a, s->a_row, s->a_col, s->b, s->b_row, c, s->c_row,
                 s->add, ahead);
@@ -355,8 +355,8 @@ panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
         block->columns = (int)left;
         block->c = c + j;
         bool more = j1 - j > left;
-        Ahead ahead = ahead_of(s, from + (more ? left * s->b_col : 0),
-                               block->k, block->wide);
+        Ahead ahead = ahead_of(s, from + (more ? left * s->b_col : 0), block->k,
+                               block->wide);
         if (s->b_col == 1 && left == block->wide && block->rows <= FEW_ROWS) {
             block->b = from;
             block->b_row = s->b_row;

@@ -61,8 +61,8 @@ forms(const Kernel *kernel, int64_t m, int64_t n, int64_t k)
     const int64_t all[4] = {0, m, 0, n};
     const int64_t part[4] = {m / 3, m - m / 4, n / 3, n - n / 4};
     for (int i = 0; i < 9; i++) {
-        EdlProduct s = {k, a[i / 3][0], a[i / 3][1], b[i % 3][0], b[i % 3][1],
-                        N + PAD};
+        EdlProduct s = {k,           a[i / 3][0], a[i / 3][1],
+                        b[i % 3][0], b[i % 3][1], N + PAD};
         one(kernel, &s, all, 0);
         one(kernel, &s, all, 1);
         one(kernel, &s, part, 1);
