@@ -1,6 +1,8 @@
 /* Ops that only move elements, where the plan has not laid them in place. */
 #include "codegen/c_ops.h"
 
+#include "ir/extent.h"
+
 #include <inttypes.h>
 
 /* From one place to another, over a shape. */
@@ -255,6 +257,17 @@ c_view(Cg *cg, const Node *n)
 
 /* ---- concat and pad ---- */
 
+/* Operand i lies in its part already; elsewhere in the same home it does not,
+ * as both halves of concat([a, a]) cannot. */
+static bool
+is_in_part(const Node *n, int i)
+{
+    const Value *from = n->args[i];
+    Layout part = extent_of_part(n, i);
+    return shares_home(from, n->results[0]) &&
+           extent_same(&from->type, &part, &from->layout);
+}
+
 void
 c_concat(Cg *cg, const Node *n)
 {
@@ -266,7 +279,7 @@ c_concat(Cg *cg, const Node *n)
         Copy c = copy_new(from, to, &from->type, "concat");
         c.to_offset = at * to->layout.stride[axis];
         at += from->type.dim[axis];
-        if (!shares_home(from, to))
+        if (!is_in_part(n, i))
             emit_copy(cg, n, &c);
     }
 }

@@ -58,10 +58,11 @@ step(const Type *t, const Layout *l, int axis)
     return s < 0 ? -s : s;
 }
 
-/* Modulo `row`, the value covers [*at, *at + *n): axes that step by whole
- * rows do not matter, the others stay inside a row. */
+/* Modulo `row`, from `origin` on, the value covers [*at, *at + *n): axes that
+ * step by whole rows do not matter, the others stay inside a row. */
 static bool
-columns(const Type *t, const Layout *l, int64_t row, int64_t *at, int64_t *n)
+columns(const Type *t, const Layout *l, int64_t row, int64_t origin,
+        int64_t *at, int64_t *n)
 {
     int64_t first, last;
     extent_range(t, l, &first, &last);
@@ -74,7 +75,7 @@ columns(const Type *t, const Layout *l, int64_t row, int64_t *at, int64_t *n)
             return false;
         *n += (t->dim[i] - 1) * s;
     }
-    *at = first % row;
+    *at = ((first - origin) % row + row) % row;
     return *at + *n <= row;
 }
 
@@ -82,9 +83,10 @@ static bool
 apart(const Type *a, const Layout *la, const Type *b, const Layout *lb,
       int64_t row)
 {
-    int64_t x, y, n, m;
-    return row > 0 && columns(a, la, row, &x, &n) &&
-           columns(b, lb, row, &y, &m) && (x + n <= y || y + m <= x);
+    int64_t x, y, n, m, a0, a1;
+    extent_range(a, la, &a0, &a1);
+    return row > 0 && columns(a, la, row, a0, &x, &n) &&
+           columns(b, lb, row, a0, &y, &m) && (x + n <= y || y + m <= x);
 }
 
 bool

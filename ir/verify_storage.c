@@ -146,28 +146,19 @@ is_shown(Walk *w, const Node *n, int i)
            extent_of_view(n, i, &l) && extent_same(&x->type, &l, &x->layout);
 }
 
-static const Value *
-root(Walk *w, const Value *x)
-{
-    while (x->def->n_args && is_shown(w, x->def, x->result))
-        x = x->def->args[0];
-    return x;
-}
-
-/* A part that lies in the concat's result where it belongs. */
+/* What a concat finds in its part stays, and the rest is copied beside u. */
 static bool
-is_part(Walk *w, const Node *n, const Value *u)
+is_kept(Walk *w, const Node *n, const Value *u)
 {
-    if (n->op != OP_concat)
-        return false;
     for (int i = 0; i < n->n_args; i++) {
         Value *x = n->args[i];
         Layout l = extent_of_part(n, i);
-        if (storage_of(w, x) == storage_of(w, n->results[0]) &&
-            extent_same(&x->type, &l, &x->layout) && root(w, x) == root(w, u))
-            return true;
+        bool there = storage_of(w, x) == storage_of(w, n->results[0]) &&
+                     extent_same(&x->type, &l, &x->layout);
+        if (!there && !extent_disjoint(&x->type, &l, &u->type, &u->layout))
+            return false;
     }
-    return false;
+    return true;
 }
 
 /* ---- writes ---- */
@@ -212,7 +203,7 @@ verify_made(Walk *w, const Node *n, Value *x, int now)
         if (u == x ||
             extent_disjoint(&x->type, &x->layout, &u->type, &u->layout))
             continue;
-        if (is_part(w, n, u))
+        if (n->op == OP_concat && is_kept(w, n, u))
             continue;
         if (u->mark > now)
             verify_fault(w->v, "overwrites %s, which is read later", u->name);
