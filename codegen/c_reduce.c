@@ -320,7 +320,9 @@ argmax_body(Kernel *k)
     int open = open_scan(k, &s);
     emit_line(e, "const %s value = %s;", t,
               c_load(a, x->type.dtype, loops_element(&s, from, "c")));
-    emit_open(e, "if (best == best && !(value <= best))");
+    emit_open(e, type_is_float(&x->type)
+                     ? "if (best == best && !(value <= best))"
+                     : "if (value > best)");
     emit_line(e, "best = value;");
     emit_line(e, "at = %s;", place_text(k, &s));
     emit_close(e, "");

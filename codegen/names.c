@@ -134,6 +134,17 @@ static const char *const libc[] = {
     "wait",   "write",   "y0",       "y1",     "yn",
 };
 
+/* How the names of the runtime begin, and macros of the headers beside it. */
+static const char *const prefixes[] = {
+    "BUFSIZ",    "EDL_",    "EOF",      "EXIT_",     "Edl",      "FILENAME_",
+    "FOPEN_",    "FP_",     "HUGE_",    "INT16_",    "INT32_",   "INT64_",
+    "INT8_",     "INTMAX_", "INTPTR_",  "INT_",      "L_tmpnam", "MATH_",
+    "MB_CUR_",   "M_",      "PTRDIFF_", "RAND_MAX",  "SEEK_",    "SIG_",
+    "SIZE_MAX",  "TMP_MAX", "UINT16_",  "UINT32_",   "UINT64_",  "UINT8_",
+    "UINTMAX_",  "UINTPTR_", "UINT_",   "WCHAR_",    "WINT_",    "edl_",
+    "math_errhandling",
+};
+
 static int
 compare(const void *a, const void *b)
 {
@@ -170,6 +181,15 @@ names_new(Arena *a)
     return (Names){.arena = a};
 }
 
+static bool
+has_prefix(const char *s)
+{
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(s, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
 const char *
 name_mangle(Arena *a, const char *path)
 {
@@ -177,7 +197,7 @@ name_mangle(Arena *a, const char *path)
     char *out = arena_alloc(a, n + 2);
     size_t at = 0;
     /* C keeps names like _Complex to itself. */
-    if (!isalpha((unsigned char)path[0]))
+    if (!isalpha((unsigned char)path[0]) || has_prefix(path))
         out[at++] = 'x';
     for (size_t i = 0; i < n; i++) {
         char c = path[i];
