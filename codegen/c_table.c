@@ -1,6 +1,6 @@
 /* Rows of a table by index: embedding, take, take_along and their gradients.
  * An index out of range is noted as a fault and reads the nearest row. */
-#include "codegen/c_ops.h"
+#include "codegen/cuda.h"
 
 #include <inttypes.h>
 
@@ -266,6 +266,17 @@ c_table(Cg *cg, const Node *n)
                     &t);
         return;
     }
+    TableGrad g = {.table = table_type(&t),
+                   .place = table_layout(&t),
+                   .into = t.into,
+                   .value = t.table,
+                   .index = t.index,
+                   .rows = t.picked,
+                   .adds = t.adds};
+    if (cg->cuda && t.axis == 0 && !t.along && cuda_scatter_fits(&g)) {
+        cuda_scatter(cg, n, &g);
+        return;
+    }
     const char *path = t.into ? t.into->name : t.table->name;
     if (!t.adds || !node_flag(t.adds, "more"))
         kernel_emit(cg, n, "zero", path, zero_body, &t);
@@ -383,5 +394,8 @@ c_rope(Cg *cg, const Node *n)
         cg_refuse(cg, n, "has no C for f64");
         return;
     }
-    kernel_emit(cg, n, "rope", n->results[0]->name, rope_body, NULL);
+    if (cg->cuda)
+        cuda_rope(cg, n);
+    else
+        kernel_emit(cg, n, "rope", n->results[0]->name, rope_body, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { SWEEP_PIECE = 32768 };
+enum { SWEEP_PIECE = 32768, DEVICE_PIECE = 8192 };
 
 /* ---- tables ---- */
 
@@ -31,12 +31,47 @@ fits_table(const Value *v, Region region)
            layout_is_dense(&t->layout, &t->type);
 }
 
+/* On a device a piece is a block. */
+static void
+set_blocks(Kernel *k, int64_t pieces)
+{
+    k->pieces = pieces;
+    k->run = RUN_blocks;
+    k->count = pieces;
+    k->threads = 256;
+    HeadLine line = {"piece", "const int64_t piece = blockIdx.x;"};
+    vec_push(k->cg->arena, &k->head, line);
+}
+
+/* The loop over elements lo to hi of a piece. */
+static void
+open_elements(Kernel *k)
+{
+    if (k->cg->cuda)
+        emit_open(&k->out, "for (int64_t c = lo + threadIdx.x; c < hi; "
+                           "c += blockDim.x)");
+    else
+        emit_open(&k->out, "for (int64_t c = lo; c < hi; c++)");
+}
+
 /* The row whose pieces `piece` is one of, and the elements lo to hi of it. */
 static void
 emit_find(Kernel *k, int rows, int64_t each)
 {
     Emit *e = &k->out;
-    if (rows > 1) {
+    if (rows > 1 && k->cg->cuda) {
+        emit_line(e, "int i = 0, past = %d;", rows);
+        emit_open(e, "while (past - i > 1)");
+        emit_line(e, "const int half = (i + past) / 2;");
+        emit_line(e, "if (rows[half].first <= piece)");
+        emit_line(e, "    i = half;");
+        emit_line(e, "else");
+        emit_line(e, "    past = half;");
+        emit_close(e, "");
+        emit_line(e,
+                  "const int64_t lo = (piece - rows[i].first) * %" PRId64 ";",
+                  each);
+    } else if (rows > 1) {
         emit_line(e, "int i = 0;");
         emit_line(e, "while (i + 1 < %d && rows[i + 1].first <= piece)", rows);
         emit_line(e, "    i++;");
@@ -62,6 +97,21 @@ region_param(Kernel *k, Region region, bool write)
 /* ---- norm of all gradients ---- */
 
 static void
+emit_norm_block(Kernel *k, const char *sums)
+{
+    Emit *e = &k->out;
+    emit_line(e, "__shared__ double folds[32];");
+    emit_line(e, "double sum = 0;");
+    open_elements(k);
+    emit_line(e, "sum += (double)g[c] * (double)g[c];");
+    emit_close(e, "");
+    emit_line(e, "const double whole = edl_block_sum(sum, folds);");
+    emit_line(e, "if (threadIdx.x == 0)");
+    emit_line(e, "    %s[piece] = whole;", sums);
+    k->comment = "squares of all gradients, a sum a block";
+}
+
+static void
 norm_pieces_body(Kernel *k)
 {
     const Node *n = k->node;
@@ -82,6 +132,11 @@ norm_pieces_body(Kernel *k)
     emit_line(e, "};");
     emit_find(k, n->n_args, NORM_PIECE);
     emit_line(e, "const float *g = %s + rows[i].at;", grads);
+    if (k->cg->cuda) {
+        emit_norm_block(k, sums);
+        set_blocks(k, pieces);
+        return;
+    }
     emit_line(e, "double sum_l[16] = {0};");
     emit_line(e, "int64_t c = lo;");
     emit_open(e, "for (; c + 16 <= hi; c += 16)");
@@ -111,9 +166,21 @@ norm_body(Kernel *k)
     for (int i = 0; i < n->n_args; i++)
         pieces +=
             (type_elements(&n->args[i]->type) + NORM_PIECE - 1) / NORM_PIECE;
-    emit_line(e, "double sum = 0;");
-    emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", pieces);
-    emit_line(e, "    sum += %s[i];", sums);
+    if (k->cg->cuda) {
+        set_blocks(k, 1);
+        emit_line(e, "__shared__ double folds[32];");
+        emit_line(e, "double part = 0;");
+        emit_line(e, "for (int64_t i = threadIdx.x; i < %" PRId64
+                     "; i += blockDim.x)", pieces);
+        emit_line(e, "    part += %s[i];", sums);
+        emit_line(e, "const double sum = edl_block_sum(part, folds);");
+        emit_line(e, "if (threadIdx.x > 0)");
+        emit_line(e, "    return;");
+    } else {
+        emit_line(e, "double sum = 0;");
+        emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", pieces);
+        emit_line(e, "    sum += %s[i];", sums);
+    }
     emit_line(e, "const double whole = sqrt(sum) * %s;",
               c_double(k->cg->arena, node_float(n, "scale", 1)));
     emit_line(e, "*%s = (float)whole;", norm);
@@ -147,6 +214,12 @@ first_of(const Sweep *s)
 }
 
 static int64_t
+sweep_piece(const Kernel *k)
+{
+    return k->cg->cuda ? DEVICE_PIECE : SWEEP_PIECE;
+}
+
+static int64_t
 emit_rows(Kernel *k, const Sweep *s)
 {
     static const char *const names[] = {"m", "v"};
@@ -175,7 +248,7 @@ emit_rows(Kernel *k, const Sweep *s)
         emit_line(e, "    %s, %s, %s},", emit_string(&row),
                   c_double(k->cg->arena, node_float(n, "weight_decay", 0)),
                   c_double(k->cg->arena, node_float(n, "lr_scale", 1)));
-        pieces += (count + SWEEP_PIECE - 1) / SWEEP_PIECE;
+        pieces += (count + sweep_piece(k) - 1) / sweep_piece(k);
     }
     emit_line(e, "};");
     return pieces;
@@ -226,7 +299,7 @@ emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
     emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state);
     emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
-    emit_open(e, "for (int64_t c = lo; c < hi; c++)");
+    open_elements(k);
     emit_line(e, "const float grad = g[c] * by;");
     emit_line(e, "m[c] = %s * m[c] + %s * grad;", c_number(a, DT_f32, b1),
               c_number(a, DT_f32, 1 - b1));
@@ -253,7 +326,7 @@ emit_sgd(Kernel *k, const Sweep *s, const char *state, const char *grads)
     if (s->n_state)
         emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
-    emit_open(e, "for (int64_t c = lo; c < hi; c++)");
+    open_elements(k);
     emit_line(e, "const float grad = g[c] * by + decay * p[c];");
     if (s->n_state)
         emit_line(e, "v[c] = %s * v[c] + grad;", momentum);
@@ -277,14 +350,16 @@ sweep_body(Kernel *k)
     if (n->op == OP_sgd && node_flag(n, "go"))
         emit_go(k, n, n->n_args - 1);
     int64_t pieces = emit_rows(k, s);
-    emit_find(k, s->nodes.n, SWEEP_PIECE);
+    emit_find(k, s->nodes.n, sweep_piece(k));
     if (n->op == OP_adamw)
         emit_adamw(k, s, state, grads);
     else
         emit_sgd(k, s, state, grads);
     k->comment = "one sweep over parameters, gradients, optimizer state";
     k->pieces = pieces;
-    if (pieces == 1)
+    if (k->cg->cuda)
+        set_blocks(k, pieces);
+    else if (pieces == 1)
         emit_one_piece(k);
 }
 

@@ -10,7 +10,17 @@ void cuda_product(Cg *cg, const Node *n, const char *path,
 void cuda_attention(Cg *cg, const Node *n);
 void cuda_attention_grad(Cg *cg, const Node *n);
 void cuda_rope(Cg *cg, const Node *n);
-void cuda_global_norm(Cg *cg, const Node *n);
+/* table[index[i]] += rows[i] for i in order; the table is zeroed first unless
+ * `adds` says otherwise. */
+typedef struct TableGrad {
+    const Type *table;
+    const Layout *place;
+    const Tensor *into; /* the table, or */
+    const Value *value, *index, *rows;
+    const Node *adds; /* the accumulate of into, or NULL */
+} TableGrad;
+bool cuda_scatter_fits(const TableGrad *g);
+void cuda_scatter(Cg *cg, const Node *n, const TableGrad *g);
 /* Actions of the CUDA target, the table of products, and the device of the
  * model. */
 void cuda_programs(CModel *m, Emit *e);

@@ -226,4 +226,56 @@ edl_block_min(T x, void *memory)
     return edl_block_fold(x, memory, EdlMin());
 }
 
+/* ---- the gradient of a table ---- */
+
+#define EDL_TABLE_ROWS 8
+#define EDL_TABLE_INTS (2 * 256 + 8)
+
+/* Adds rows[i] to row index[i] of the table, i ascending; zeroes it before,
+ * unless add. A block of 256 threads does EDL_TABLE_ROWS rows of the table: it
+ * looks through the index for them, and thread t adds columns t, t + 256, ...
+ * of what it finds, so every element is one chain of sums. */
+template <typename I>
+static __device__ __forceinline__ void
+edl_table_grad(float *table, int64_t entries, int64_t stride, int64_t columns,
+               const I *index, int64_t n, const float *rows, int add,
+               int32_t *fault, int32_t *memory)
+{
+    const int64_t first = (int64_t)blockIdx.x * EDL_TABLE_ROWS;
+    const int t = (int)threadIdx.x, warp = t / 32;
+    int32_t *const found = memory, *const row = memory + 256;
+    int32_t *const counts = memory + 512;
+    for (int64_t i = first; !add && i < first + EDL_TABLE_ROWS && i < entries;
+         i++)
+        for (int64_t c = t; c < columns; c += 256)
+            table[i * stride + c] = 0.0f;
+    for (int64_t from = 0; from < n; from += 256) {
+        int64_t id = -1;
+        if (from + t < n)
+            id = edl_index(index[from + t], entries, fault) - first;
+        const bool mine = id >= 0 && id < EDL_TABLE_ROWS;
+        const unsigned all = __ballot_sync(0xffffffffu, mine);
+        if (t % 32 == 0)
+            counts[warp] = __popc(all);
+        __syncthreads();
+        int at = __popc(all & ((1u << t % 32) - 1u)), total = 0;
+        for (int w = 0; w < 8; w++) {
+            at += w < warp ? counts[w] : 0;
+            total += counts[w];
+        }
+        if (mine) {
+            found[at] = t;
+            row[at] = (int32_t)id;
+        }
+        __syncthreads();
+        for (int i = 0; i < total; i++) {
+            const float *x = rows + (from + found[i]) * columns;
+            float *to = table + (first + row[i]) * stride;
+            for (int64_t c = t; c < columns; c += 256)
+                to[c] += x[c];
+        }
+        __syncthreads(); /* all have read what was found */
+    }
+}
+
 #endif

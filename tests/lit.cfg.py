@@ -1,6 +1,7 @@
 """lit: every .edl, .eir, .sched, .test and .py below tests/ is a test that
 carries its own RUN lines. Folders named Inputs hold no tests."""
 import os
+import shutil
 import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -29,5 +30,7 @@ config.substitutions += [
 ]
 if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
     config.available_features.add("shared")
+if shutil.which("nvcc"):
+    config.available_features.add("nvcc")
 if os.path.isdir(os.path.join(build, "fuzz")):
     config.available_features.add("fuzz")

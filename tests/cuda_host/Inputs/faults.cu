@@ -1,0 +1,97 @@
+/* Programs that are wrong on a device, and one that is right. argv[1] says
+ * which; the last line says what the host saw. */
+#include <cuda_runtime.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { N = 256 };
+
+static __global__ void
+turn(const int *x, int *y, int wait)
+{
+    __shared__ int all[N];
+    all[threadIdx.x] = x[threadIdx.x];
+    if (wait)
+        __syncthreads();
+    y[threadIdx.x] = all[N - 1 - threadIdx.x];
+}
+
+/* Blocks add to one number without waiting for each other. */
+static __global__ void
+race(int *y)
+{
+    if (threadIdx.x == 0)
+        *y = *y * 3 + (int)blockIdx.x;
+}
+
+static __global__ void
+beyond(int *y, int by)
+{
+    y[threadIdx.x + by] = 1;
+}
+
+static __global__ void
+apart(int *y)
+{
+    if (threadIdx.x % 2)
+        __syncthreads();
+    else
+        __syncwarp();
+    y[threadIdx.x] = 1;
+}
+
+template <typename... P>
+static void
+launch(cudaStream_t s, void (*kernel)(P...), unsigned blocks, P... a)
+{
+    void *list[] = {(void *)&a..., NULL};
+    cudaLaunchKernel(kernel, dim3(blocks), dim3(N), list, 0, s);
+}
+
+static unsigned
+hash(const int *x, int n)
+{
+    unsigned h = 0;
+    for (int i = 0; i < n; i++)
+        h = h * 31 + (unsigned)x[i];
+    return h;
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "right";
+    int host[N], *x, *y;
+    cudaStream_t s;
+    void *p, *q;
+    for (int i = 0; i < N; i++)
+        host[i] = i;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaMalloc(&p, sizeof host);
+    cudaMalloc(&q, sizeof host);
+    x = (int *)p;
+    y = (int *)q;
+    cudaMemcpyAsync(x, host, sizeof host, cudaMemcpyHostToDevice, s);
+    cudaMemcpyAsync(y, host, sizeof host, cudaMemcpyHostToDevice, s);
+    if (strcmp(what, "race") == 0)
+        launch<int *>(s, race, 9, y);
+    else if (strcmp(what, "beyond") == 0)
+        launch<int *, int>(s, beyond, 1, y, 1);
+    else if (strcmp(what, "apart") == 0)
+        launch<int *>(s, apart, 1, y);
+    else
+        launch<const int *, int *, int>(s, turn, 1, x, y,
+                                        strcmp(what, "unsynced") != 0);
+    if (strcmp(what, "touch") == 0)
+        printf("%d\n", y[0]);
+    memset(host, 0, sizeof host);
+    cudaMemcpyAsync(host, y, sizeof host, cudaMemcpyDeviceToHost, s);
+    if (strcmp(what, "early") != 0)
+        cudaStreamSynchronize(s);
+    printf("%u\n", hash(host, N));
+    cudaStreamDestroy(s);
+    cudaFree(p);
+    cudaFree(q);
+    return 0;
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# faults.sh PROGRAM: what each wrong program shows under seeds 0, 3 and 5.
+for what in right unsynced race early touch beyond apart; do
+    seen=$(for seed in 0 3 5; do
+        EDL_HOST_SEED=$seed "$1" $what 2>&1 || echo "status $?"
+    done | sed 's/^Segmentation.*//; /^$/d' | sort -u)
+    case "$seen" in
+    *'cuda_host:'*) echo "$what: $(echo "$seen" | grep cuda_host: | head -1)" ;;
+    *status*) echo "$what: stopped" ;;
+    *) echo "$what: $(echo "$seen" | wc -l) results" ;;
+    esac
+done
+EDL_HOST_SEED=0 "$1" right
+EDL_HOST_SEED=0 "$1" early
