@@ -36,6 +36,8 @@ head_of(const Node *n)
     h.rows = x->type.dim[0];
     h.inner = x->type.dim[1];
     h.chunk = node_int(n, "chunk", h.rows);
+    if (h.chunk > h.rows)
+        h.chunk = h.rows;
     h.classes = classes_of(h.loss, h.logits->results[0]);
     return h;
 }

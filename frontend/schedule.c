@@ -99,8 +99,10 @@ same_mode(Session *s, const Module *schedule, const Module *model)
     for (int i = 0; i < schedule->options.n; i++)
         if (strcmp(schedule->options.at[i].key, "mode") == 0)
             at = schedule->options.at[i].loc;
-    diag_error(s->diag, at, "the mode of the schedule is %s, but the model "
-               "has mode %s", mode ? mode : "not there", is ? is : "none");
+    diag_error(s->diag, at,
+               "the mode of the schedule is %s, but the model "
+               "has mode %s",
+               mode ? mode : "not there", is ? is : "none");
     return false;
 }
 
@@ -109,7 +111,8 @@ schedule_check(Session *s, Module *schedule, const char *model_path,
                CheckReport *out)
 {
     if (!has_table(schedule)) {
-        diag_error(s->diag, (Span){0}, "the schedule has no placement table; "
+        diag_error(s->diag, (Span){0},
+                   "the schedule has no placement table; "
                    "edlc %s --schedule=FILE -o DIR places it again",
                    model_path);
         return false;

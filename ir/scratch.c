@@ -169,7 +169,8 @@ of_head(const Node *n)
         const Type *logits = &b->args[0]->type;
         int64_t v = logits->dim[logits->rank - 1];
         int64_t rows = type_elements(logits) / v;
-        bytes += scratch_part(4 * node_int(n, "chunk", rows) * v);
+        int64_t chunk = node_int(n, "chunk", rows);
+        bytes += scratch_part(4 * (chunk < rows ? chunk : rows) * v);
         bytes += of_cross_entropy(b);
         if (on_device(n))
             bytes += of_head_products(n, node_int(n, "chunk", rows), v);

@@ -20,8 +20,8 @@ int64_t scratch_part(int64_t bytes);
  * global_norm: an f64 for every NORM_PIECE elements of each operand.
  * reduce_sum of SUM_MIN or more f32 or f64 elements to one, by itself or in a
  * group of kind reduce: 8 bytes a block, where SUM_BLOCK divides them.
- * fused, kind head: the logits of a chunk, f32[chunk, V]; one f32 a row; of
- * the CUDA target then the workspace of its products.
+ * fused, kind head: the logits of a chunk, f32[chunk, V], of all rows at
+ * most; one f32 a row; of the CUDA target then the workspace of its products.
  * matmul of the CUDA target: the product, where it has no other place; the
  * workspace.
  * All others: 0. */

@@ -72,9 +72,9 @@ check_count(Check *c, const Track *t, bool update)
     const Effect *e = update ? &t->update.at[found] : &t->micro.at[found];
     check_fault(c, t->tensor->loc,
                 "%s: the model changes it %d times in %s, the schedule %d "
-                "times: %s is missing", t->tensor->name, want,
-                update ? "its update" : "a microbatch", found,
-                op_info[e->node->op].name);
+                "times: %s is missing",
+                t->tensor->name, want, update ? "its update" : "a microbatch",
+                found, op_info[e->node->op].name);
     check_note(c, e->node->loc, "the model has it from here");
 }
 
@@ -85,8 +85,8 @@ check_effects_count(Check *c, Graph *const *graphs, int n)
         c->tracks[i].found[0] = c->tracks[i].found[1] = 0;
     for (int i = 0; i < n; i++)
         count(c, graphs[i],
-              c->steps && strcmp(graphs[i]->name, phase_name[PHASE_update]) ==
-                              0);
+              c->steps &&
+                  strcmp(graphs[i]->name, phase_name[PHASE_update]) == 0);
     for (int i = 0; i < c->n_tracks; i++) {
         check_count(c, &c->tracks[i], false);
         check_count(c, &c->tracks[i], true);
@@ -130,7 +130,8 @@ state_is_old(Check *c, const Node *n, const Track *t)
     if (t->done > before)
         check_fault_at(c, n,
                        "%s has its next value already: every read of a "
-                       "microbatch sees the old one", n->tensor->name);
+                       "microbatch sees the old one",
+                       n->tensor->name);
     else
         check_fault_at(c, n, "%s has not its value of this microbatch yet",
                        n->tensor->name);
@@ -216,9 +217,10 @@ check_effect(Check *c, const Node *n, int number)
         return;
     }
     if (t->updated >= t->update.n) {
-        check_fault_at(c, n, t->update.n ? "changes %s once more than the model"
-                                         : "the model does not change %s in "
-                                           "its update",
+        check_fault_at(c, n,
+                       t->update.n ? "changes %s once more than the model"
+                                   : "the model does not change %s in "
+                                     "its update",
                        t->tensor->name);
         return;
     }

@@ -121,9 +121,10 @@ check_memory_end(Check *c, Span at)
         const Cell *cell = &t->cell[0];
         if (t->tensor->kind == TENSOR_stash || !cell->filled || !cell->lost)
             continue;
-        check_fault(c, cell->lost->loc, "%s overwrites %s, which is needed "
-                    "when the program is over", check_name(c, cell->lost),
-                    t->tensor->name);
+        check_fault(c, cell->lost->loc,
+                    "%s overwrites %s, which is needed "
+                    "when the program is over",
+                    check_name(c, cell->lost), t->tensor->name);
         check_note(c, at, "this program");
     }
 }
@@ -152,8 +153,7 @@ lose_cells(Check *c, const Node *n, const Place *p, const Tensor *spare)
         Track *t = c->sorted[r][i];
         if (t->tensor->place * 8 > p->last)
             break;
-        Cell *cell =
-            &t->cell[t->tensor->kind == TENSOR_stash ? p->slot : 0];
+        Cell *cell = &t->cell[t->tensor->kind == TENSOR_stash ? p->slot : 0];
         if (t->tensor != spare && check_overlaps(p, &cell->place))
             cell->lost = n;
     }
@@ -185,8 +185,10 @@ lose_value(Check *c, const Node *n, Held *h, const Value *x,
     const Value *u = h->value;
     const char *name = x ? x->name : check_name(c, n);
     if (value_node(u) == n)
-        check_fault(c, place_loc(x, n), "%s lies over %s, which is made with "
-                    "it", name, u->name);
+        check_fault(c, place_loc(x, n),
+                    "%s lies over %s, which is made with "
+                    "it",
+                    name, u->name);
     else if (h->read == n->order && !is_updated(n, u, spare) &&
              !(x && check_in_place(n, x, u)))
         check_fault(c, place_loc(x, n), "%s overwrites %s while %s reads it",

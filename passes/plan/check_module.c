@@ -170,8 +170,10 @@ check_train(Check *c)
     Train *t = c->m->train, *x = c->model->train;
     if (!t || !x) {
         if (t != x)
-            check_fault(c, t ? t->loc : (Span){0}, "the model has %s train "
-                        "section", x ? "a" : "no");
+            check_fault(c, t ? t->loc : (Span){0},
+                        "the model has %s train "
+                        "section",
+                        x ? "a" : "no");
         return;
     }
     const char *mine = train_text(c, t), *its = train_text(c, x);
@@ -220,7 +222,8 @@ check_limit(Check *c, int64_t peak)
     else if (peak > limit)
         check_fault(c, o->loc,
                     "the regions take %" PRId64 " bytes, more than the limit "
-                    "of %lld", peak, limit);
+                    "of %lld",
+                    peak, limit);
 }
 
 void

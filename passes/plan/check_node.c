@@ -76,6 +76,12 @@ static void
 hold(Check *c, Value *x)
 {
     Held *h = held(x);
+    const Tensor *t = x->home->tensor;
+    if (t && t->type.dtype != x->type.dtype)
+        check_fault_at(c, value_node(x),
+                       "%s lies in %s, which is of another "
+                       "type",
+                       x->name, t->name);
     h->there = true;
     h->lost = NULL;
     h->place = check_place_value(c, x);

@@ -309,8 +309,8 @@ explain(Check *c, const Node *n, const int *args)
         check_fault_at(c, n, "is %s in the model, found %s",
                        op_info[m->op].name, op_info[n->op].name);
     else if (m->tensor && strcmp(m->tensor->name, n->tensor->name) != 0)
-        check_fault_at(c, n, "is of %s in the model, found %s",
-                       m->tensor->name, n->tensor->name);
+        check_fault_at(c, n, "is of %s in the model, found %s", m->tensor->name,
+                       n->tensor->name);
     else if (!explain_attrs(c, n, m) && !explain_types(c, n, m))
         explain_args(c, n, m, args);
     check_note(c, m->loc, "the model has it from here");

@@ -93,7 +93,7 @@ typedef struct Check {
     /* of the program that runs */
     const Graph *main; /* the model's graph that it computes */
     int64_t microbatches;
-    bool steps; /* it is the step */
+    bool steps;  /* it is the step */
     Phase phase; /* of the graph that is called */
     const Graph *graph;
     int64_t mb, slot;

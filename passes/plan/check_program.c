@@ -44,8 +44,9 @@ check_forward(Order *o, const Action *a)
     if (mb != o->next[PHASE_forward])
         return fault(o, a, "microbatches come once each, ascending");
     if (o->backward && o->slot[a->slot])
-        return fault(o, a, "its slot holds a microbatch whose backward pass "
-                           "comes later");
+        return fault(o, a,
+                     "its slot holds a microbatch whose backward pass "
+                     "comes later");
     o->slot[a->slot] = mb + 1;
     o->next[PHASE_forward]++;
     return true;
@@ -159,9 +160,8 @@ static bool
 run_actions(Order *o, Action *const *list, int n, int64_t mb)
 {
     for (int i = 0; i < n; i++) {
-        bool good = list[i]->kind == ACTION_repeat
-                        ? run_repeat(o, list[i])
-                        : run_call(o, list[i], mb);
+        bool good = list[i]->kind == ACTION_repeat ? run_repeat(o, list[i])
+                                                   : run_call(o, list[i], mb);
         if (!good)
             return false;
     }
@@ -245,9 +245,8 @@ program_named(const Module *m, const char *name)
 static const char *
 main_program(const Graph *g)
 {
-    return has_phase(g, PHASE_backward) || has_phase(g, PHASE_update)
-               ? "step"
-               : "infer";
+    return has_phase(g, PHASE_backward) || has_phase(g, PHASE_update) ? "step"
+                                                                      : "infer";
 }
 
 static void

@@ -37,9 +37,8 @@ static const char model_text[] =
 static Module *
 model(Arena *a, Diag *d, const char *last)
 {
-    LowerOptions o = {.file = "m.edl",
-                      .text = model_text,
-                      .n = sizeof model_text - 1};
+    LowerOptions o = {
+        .file = "m.edl", .text = model_text, .n = sizeof model_text - 1};
     Module *m = lower_model(a, interner_new(a), d, &o);
     PassOptions p = {.stop_after = last};
     if (m)
@@ -82,8 +81,7 @@ insert(Arena *a, Lines *l, int at, const char *line)
     l->at[at] = line;
 }
 
-static void
-delete(Lines *l, int at)
+static void delete (Lines *l, int at)
 {
     memmove(l->at + at, l->at + at + 1,
             sizeof *l->at * (size_t)(l->n - 1 - at));
@@ -129,13 +127,13 @@ edit(Arena *a, Lines *l, const uint8_t *b)
     const char *line = l->at[i];
     switch (b[3] % 4) {
     case 0:
-        delete(l, i);
+        delete (l, i);
         break;
     case 1:
         insert(a, l, j, line);
         break;
     case 2:
-        delete(l, i);
+        delete (l, i);
         insert(a, l, j % l->n, line);
         break;
     case 3:
