@@ -42,7 +42,7 @@ take_limit(Session *s, Module *m)
     if (!text)
         return true;
     double share = strtod(text, &end);
-    if (end != text && strcmp(end, "%") == 0 && share > 0) {
+    if (end != text && strcmp(end, "%") == 0 && share > 0 && share < 1e9) {
         module_set_option(m, "limit", text);
         return true;
     }

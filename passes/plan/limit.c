@@ -13,8 +13,10 @@ limit_bytes(const Module *m, int64_t total)
     if (!text || !*text)
         return -1;
     char *end;
-    if (text[strlen(text) - 1] == '%')
-        return (int64_t)((double)total * strtod(text, NULL) / 100);
+    if (text[strlen(text) - 1] == '%') {
+        double bytes = (double)total * strtod(text, NULL) / 100;
+        return bytes < (double)INT64_MAX ? (int64_t)bytes : INT64_MAX;
+    }
     long long v = strtoll(text, &end, 10);
     return *end ? -1 : (int64_t)v;
 }
