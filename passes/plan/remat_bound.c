@@ -82,13 +82,15 @@ cheapest(Bound *b, double price, double *bytes)
         if (!b->before[v] || b->here[v])
             continue;
         cut_edge(&c, source, 2 * v, (double)g->nodes[v].time);
-        cut_edge(&c, 2 * v, 2 * v + 1, price * (double)g->nodes[v].bytes);
+        int64_t bytes_v = g->nodes[v].bytes;
+        cut_edge(&c, 2 * v, 2 * v + 1,
+                 bytes_v > b->room ? cut_endless : price * (double)bytes_v);
         if (b->needed[v])
-            cut_edge(&c, 2 * v + 1, sink, cut_endless);
+            cut_edge(&c, 2 * v + 1, sink, 4 * cut_endless);
         for (int i = 0; i < g->nodes[v].n_inputs; i++)
             if (!b->here[g->nodes[v].inputs[i]])
                 cut_edge(&c, 2 * g->nodes[v].inputs[i] + 1, 2 * v,
-                         cut_endless);
+                         4 * cut_endless);
     }
     double flow = cut_run(&c, source, sink);
     *bytes = 0;
