@@ -10,7 +10,7 @@
 #include "passes/plan/cost.h"
 #include "passes/plan/report.h"
 
-enum { LARGEST = 10 };
+enum { LARGEST = 10, WORDS = 12 };
 
 /* A class of memory: a region, or a part of one. */
 typedef struct Class {
@@ -89,12 +89,18 @@ factor(const Change *c)
 
 /* ---- text ---- */
 
+/* The first ones and the last. */
 static const char *
 joined(Session *s, const char *const *words, int n)
 {
     const char *text = "";
-    for (int i = 0; i < n; i++)
-        text = arena_printf(s->arena, "%s%s%s", text, i ? ", " : "", words[i]);
+    for (int i = 0; i < n; i++) {
+        bool skips = n > WORDS && i == WORDS - 2;
+        text = arena_printf(s->arena, "%s%s%s%s", text, i ? ", " : "",
+                            skips ? "... " : "", words[skips ? n - 1 : i]);
+        if (skips)
+            return arena_printf(s->arena, "%s (%d)", text, n);
+    }
     return text;
 }
 
@@ -113,7 +119,7 @@ print_change(Session *s, const Change *c)
         const char *where = joined(s, x->blocks.at, x->blocks.n);
         printf("  %s%s%s: %lld bytes, %.3f ms a microbatch\n",
                x->blocks.n ? "in " : "outside of blocks", where,
-               x->blocks.n > 1 ? " each" : "", (long long)x->bytes,
+               x->blocks.n > 1 ? " alike, together" : "", (long long)x->bytes,
                (double)x->ns / 1e6);
         printf("    %s\n", joined(s, x->values.at, x->values.n));
     }

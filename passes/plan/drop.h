@@ -43,6 +43,9 @@ void drop_add(Drop *d, int value);
 int drop_mark(const Drop *d);
 void drop_undo(Drop *d, int mark);
 
+/* Bytes of the copies that are alive at once, about. */
+int64_t drop_load(const Drop *d);
+
 /* The choice for the graph itself or a copy of its module: copies NAME.re in
  * the backward pass, each right before its first reader there. */
 void drop_apply(const Drop *d, Module *m);

@@ -9,7 +9,7 @@
 #include "passes/plan/ladder_steps.h"
 
 enum {
-    PARTS = 32,   /* rungs at most for a step of equal blocks */
+    PARTS = 24,   /* rungs at most for a step of equal blocks */
     RUNGS = 64,   /* rungs at most, about, for what is in no block */
     HALVINGS = 3, LEAST_CHUNK = 32,
     FEW_BLOCKS = 4 /* fewer are not gathered in segments */
@@ -28,8 +28,10 @@ typedef struct Make {
     int *choice; /* by block */
     VEC(Step) steps;
     int64_t stash; /* bytes of all that is kept */
-    int64_t others[HALVINGS + 1]; /* of what no choice lowers */
-    int64_t head[HALVINGS + 1];   /* ns of the heads */
+    int64_t others[HALVINGS + 1];    /* of the other regions */
+    int64_t workspace[HALVINGS + 1]; /* of what no choice lowers */
+    int64_t head[HALVINGS + 1];      /* ns of the heads */
+    int n_halvings;                  /* those that lower the workspace, + 1 */
     int order;
 } Make;
 
@@ -180,6 +182,7 @@ add_rung(Make *k, const Values *list)
     Rung r = {.values = list->at, .n = list->n, .total = -1};
     choose(d, &r);
     r.ns = d->total_ns;
+    r.load = drop_load(d);
     r.least = k->stash - d->saved;
     drop_undo(d, 0);
     vec_push(k->a, &k->l->at, r);
@@ -323,22 +326,29 @@ find_last(Ladder *l, const Values *values)
             l->last = i;
 }
 
+static void
+add_others(Make *k, Rung *r)
+{
+    int64_t workspace = k->workspace[r->halved];
+    r->ns += k->head[r->halved] - k->head[0];
+    r->least += k->others[r->halved];
+    r->least += r->load > workspace ? r->load : workspace;
+}
+
 /* All that has been found, with smaller chunks as well. */
 static void
 add_halved(Make *k)
 {
     Ladder *l = k->l;
     int n = l->at.n;
-    for (int h = 1; h <= HALVINGS && k->others[h] < k->others[h - 1]; h++)
+    for (int h = 1; h < k->n_halvings; h++)
         for (int i = 0; i < n; i++) {
             Rung r = l->at.at[i];
             r.halved = h;
-            r.ns += k->head[h] - k->head[0];
-            r.least += k->others[h];
             vec_push(k->a, &l->at, r);
         }
-    for (int i = 0; i < n; i++)
-        l->at.at[i].least += k->others[0];
+    for (int i = 0; i < l->at.n; i++)
+        add_others(k, &l->at.at[i]);
 }
 
 static void
@@ -357,7 +367,7 @@ fill(Make *k)
 /* What the other graphs need of the workspace, no choice of values lowers;
  * nor what a kernel needs for itself. */
 static int64_t
-other_bytes(const Module *m)
+other_workspace(const Module *m)
 {
     int64_t workspace = 0;
     for (int i = 0; i < m->graphs.n; i++) {
@@ -371,8 +381,7 @@ other_bytes(const Module *m)
         if (least > workspace)
             workspace = least;
     }
-    return total_bytes(m) - m->region_bytes[REGION_stash] -
-           m->region_bytes[REGION_workspace] + workspace;
+    return workspace;
 }
 
 static int64_t
@@ -396,13 +405,16 @@ measure_heads(Make *k)
         Module *m = later_passes(a, k->l->m, NULL, h);
         if (m) {
             k->head[h] = head_ns(m);
-            k->others[h] = other_bytes(m);
+            k->workspace[h] = other_workspace(m);
+            k->others[h] = total_bytes(m) - m->region_bytes[REGION_stash] -
+                           m->region_bytes[REGION_workspace];
         }
         arena_free(a);
         if (!m)
             return false;
-        if (k->head[0] == 0)
+        if (h > 0 && k->workspace[h] >= k->workspace[h - 1])
             break;
+        k->n_halvings = h + 1;
     }
     return true;
 }
