@@ -4,14 +4,6 @@
 
 #include <inttypes.h>
 
-static const char *
-batch_field(CModel *m, const Tensor *t)
-{
-    const char *name = name_mangle(m->cg.arena, t->name);
-    return name_is_keyword(name) ? arena_printf(m->cg.arena, "%s_", name)
-                                 : name;
-}
-
 /* "i32 [B, T] = [4, 1024], a microbatch" */
 static const char *
 input_comment(CModel *m, const Tensor *t)
@@ -48,7 +40,8 @@ emit_batch(CModel *m, Emit *e)
     for (int i = 0; i < m->inputs.n; i++) {
         const Tensor *t = m->inputs.at[i];
         emit_line(e, "    const %s *%s; /* %s */",
-                  dtype_info[t->type.dtype].c_type, batch_field(m, t),
+                  dtype_info[t->type.dtype].c_type,
+                  c_input_field(m->cg.arena, m->cg.m, t),
                   input_comment(m, t));
     }
     if (m->inputs.n == 0)
@@ -207,7 +200,8 @@ emit_batch_call(CModel *m, Emit *e, const BatchCall *c)
     VEC(const char *) fields = {0};
     for (int i = 0; i < m->inputs.n; i++)
         vec_push(a, &fields,
-                 arena_printf(a, "b->%s", batch_field(m, m->inputs.at[i])));
+                 arena_printf(a, "b->%s", c_input_field(a, m->cg.m,
+                                                m->inputs.at[i])));
     if (m->inputs.n == 0)
         vec_push(a, &fields, "b->nothing");
     emit_head(m, e, "EdlStatus", c->name, batch_parameters(m, c), ")");

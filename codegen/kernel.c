@@ -134,9 +134,28 @@ describe(Cg *cg, const Value *v)
 }
 
 const char *
+c_input_field(Arena *a, const Module *m, const Tensor *t)
+{
+    Names names = names_new(a);
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *other = m->tensors.at[i];
+        if (other->kind != TENSOR_input)
+            continue;
+        const char *name = name_mangle(a, other->name);
+        if (name_is_keyword(name))
+            name = arena_printf(a, "%s_", name);
+        name = names_take(&names, name);
+        if (other == t)
+            return name;
+    }
+    bug("%s is no input", t->name);
+}
+
+const char *
 c_input_name(Cg *cg, const Tensor *t)
 {
-    return arena_printf(cg->arena, "in_%s", name_mangle(cg->arena, t->name));
+    return arena_printf(cg->arena, "in_%s",
+                        c_input_field(cg->arena, cg->m, t));
 }
 
 const char *

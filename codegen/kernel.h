@@ -134,6 +134,9 @@ const char *c_store(Arena *a, Dtype d, const char *value);
 const char *address_value(Cg *cg, const Value *v, int64_t offset);
 const char *address_tensor(Cg *cg, const Tensor *t, int64_t offset);
 
+/* The input's name in the batch: legal in C, and no other input's; and the
+ * pointer to it in a graph's function. */
+const char *c_input_field(Arena *a, const Module *m, const Tensor *t);
 const char *c_input_name(Cg *cg, const Tensor *t);
 
 /* "f32[4, 64]" for comments. */
