@@ -76,7 +76,7 @@ TEST_NEEDS  := $(BUILD_NEEDS) g++ clang llvm-14-tools libclang-rt-14-dev \
 # Everything that the tests need, built with what this machine has.
 test:
 	@tools/need $(TEST_NEEDS)
-	@$(MAKE) --no-print-directory -j2 check
+	@$(MAKE) --no-print-directory -s -j2 check
 
 check: all $(UNIT) fuzz
 	tests/run $(TESTS)
@@ -84,7 +84,7 @@ check: all $(UNIT) fuzz
 # From a fresh clone to a trained model, on text that every Debian has.
 demo:
 	@tools/need $(BUILD_NEEDS)
-	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory -s -j2 all
 	@samples/demo
 
 # Against PyTorch, on a machine that does nothing else: docs/measurements.md.
