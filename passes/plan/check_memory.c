@@ -108,7 +108,7 @@ check_memory_begin(Check *c)
         }
     }
     c->slot = 0;
-    c->live.n = 0;
+    check_forget_all(c);
     sort_tracks(c);
 }
 
@@ -145,20 +145,6 @@ first_track(const Check *c, Region r, int64_t bit)
     return low;
 }
 
-static void
-lose_cells(Check *c, const Node *n, const Place *p, const Tensor *spare)
-{
-    Region r = p->region;
-    for (int i = first_track(c, r, p->first); i < c->n_sorted[r]; i++) {
-        Track *t = c->sorted[r][i];
-        if (t->tensor->place * 8 > p->last)
-            break;
-        Cell *cell = &t->cell[t->tensor->kind == TENSOR_stash ? p->slot : 0];
-        if (t->tensor != spare && check_overlaps(p, &cell->place))
-            cell->lost = n;
-    }
-}
-
 /* ---- values ---- */
 
 /* The optimizer changes what it reads. */
@@ -166,8 +152,7 @@ static bool
 is_updated(const Node *n, const Value *u, const Tensor *spare)
 {
     bool update = n->op == OP_adamw || n->op == OP_sgd || n->op == OP_count;
-    for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next)
-        update |= b->op == OP_adamw || b->op == OP_sgd;
+    update |= n->op == OP_fused && !strcmp(node_word(n, "kind", ""), "sweep");
     return update && spare && u->home->tensor == spare;
 }
 
@@ -197,14 +182,60 @@ lose_value(Check *c, const Node *n, Held *h, const Value *x,
         h->lost = n;
 }
 
+/* Of a list; those that no node from n on reads go. */
+static void
+lose_values(Check *c, const Node *n, const Place *p, const Value *x,
+            const Tensor *spare, HeldList *list)
+{
+    int kept = 0;
+    for (int i = 0; i < list->n; i++) {
+        Held *h = list->at[i];
+        if (h->last < n->order)
+            continue;
+        list->at[kept++] = h;
+        if (check_overlaps(p, &h->place))
+            lose_value(c, n, h, x, spare);
+    }
+    list->n = kept;
+}
+
+/* Tensors lie apart: only those that p touches have something to lose. */
+static void
+lose_tensors(Check *c, const Node *n, const Place *p, const Value *x,
+             const Tensor *spare)
+{
+    Region r = p->region;
+    for (int i = first_track(c, r, p->first); i < c->n_sorted[r]; i++) {
+        Track *t = c->sorted[r][i];
+        if (t->tensor->place * 8 > p->last)
+            break;
+        bool stash = t->tensor->kind == TENSOR_stash;
+        Cell *cell = &t->cell[stash ? p->slot : 0];
+        lose_values(c, n, p, x, spare, &t->live);
+        if (t->tensor != spare && check_overlaps(p, &cell->place))
+            cell->lost = n;
+    }
+}
+
 void
 check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
                 const Tensor *spare)
 {
-    for (int i = 0; i < c->live.n; i++)
-        if (check_overlaps(p, &c->live.at[i]->place))
-            lose_value(c, n, c->live.at[i], x, spare);
-    lose_cells(c, n, p, spare);
+    lose_values(c, n, p, x, spare, &c->live);
+    lose_tensors(c, n, p, x, spare);
+}
+
+void
+check_hold(Check *c, Held *h)
+{
+    const Tensor *t = h->value->home->tensor;
+    Track *track = t ? check_track(c, t) : NULL;
+    h->place = check_place_value(c, h->value);
+    if (h->last <= value_node(h->value)->order)
+        return;
+    if (track && track->live.n == 0)
+        vec_push(c->arena, &c->used, track);
+    vec_push(c->arena, track ? &track->live : &c->live, h);
 }
 
 void
@@ -215,4 +246,12 @@ check_forget(Check *c, int now)
         if (c->live.at[i]->last >= now)
             c->live.at[n++] = c->live.at[i];
     c->live.n = n;
+}
+
+void
+check_forget_all(Check *c)
+{
+    for (int i = 0; i < c->used.n; i++)
+        c->used.at[i]->live.n = 0;
+    c->used.n = c->live.n = 0;
 }

@@ -84,9 +84,7 @@ hold(Check *c, Value *x)
                        x->name, t->name);
     h->there = true;
     h->lost = NULL;
-    h->place = check_place_value(c, x);
-    if (h->last > value_node(x)->order)
-        vec_push(c->arena, &c->live, h);
+    check_hold(c, h);
 }
 
 /* ---- in place ---- */
@@ -449,9 +447,9 @@ void
 check_call(Check *c, Graph *g)
 {
     c->graph = g;
-    c->live.n = 0;
+    check_forget_all(c);
     reset_notes(g);
     graph_each(g, n)
         run_node(c, n);
-    c->live.n = 0;
+    check_forget_all(c);
 }

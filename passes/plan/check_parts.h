@@ -55,6 +55,8 @@ typedef struct Effect {
     const Node *node; /* of the model */
 } Effect;
 
+typedef VEC(Held *) HeldList;
+
 /* A tensor of the schedule: Tensor.mark is its index. */
 typedef struct Track {
     Tensor *tensor;
@@ -64,6 +66,7 @@ typedef struct Track {
     bool changed;              /* by an optimizer */
     int found[2];              /* effects in the schedule, as those above */
     Cell *cell;                /* one a slot */
+    HeldList live;             /* values in it that are read later */
 } Track;
 
 /* ---- numbers ---- */
@@ -89,7 +92,8 @@ typedef struct Check {
     int n_tracks;
     Track **sorted[REGION_COUNT]; /* by place */
     int n_sorted[REGION_COUNT];
-    VEC(Held *) live;
+    HeldList live;     /* values in no tensor that are read later */
+    VEC(Track *) used; /* whose list of those is not empty */
     /* of the program that runs */
     const Graph *main; /* the model's graph that it computes */
     int64_t microbatches;
@@ -153,8 +157,11 @@ bool check_shares_home(const Value *a, const Value *b);
 void check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
                      const Tensor *spare);
 bool check_overlaps(const Place *a, const Place *b);
-/* Forgets what no node from `now` on reads; all, where now is after all. */
+/* A value has its place from now on. */
+void check_hold(Check *c, Held *h);
+/* Forgets values in no tensor that no node from `now` on reads. */
 void check_forget(Check *c, int now);
+void check_forget_all(Check *c);
 void check_memory_end(Check *c, Span at);
 
 /* ---- check_node.c ---- */
