@@ -43,14 +43,22 @@ product_flops(const Node *n)
     return 2.0 * (double)k * (double)type_elements(&n->results[0]->type);
 }
 
-/* q k' and its product with v, or the five products of the derivative. */
+/* Queries times keys that are not masked by order. */
 static double
-attention_flops(const Node *n, double products)
+attention_pairs(const Node *n)
 {
     bool grad = n->op == OP_attention_grad;
     const Type *q = &n->args[grad]->type, *k = &n->args[grad + 1]->type;
-    double pairs = (double)type_elements(q) * (double)k->dim[k->rank - 2];
-    return 2 * products * pairs * (node_flag(n, "causal") ? 0.5 : 1);
+    double rows = (double)type_elements(q) / (double)q->dim[q->rank - 1];
+    return rows * (double)k->dim[k->rank - 2] *
+           (node_flag(n, "causal") ? 0.5 : 1);
+}
+
+static double
+attention_width(const Node *n)
+{
+    const Type *q = &n->args[n->op == OP_attention_grad]->type;
+    return (double)q->dim[q->rank - 1];
 }
 
 static Rate
@@ -107,15 +115,25 @@ add(Work *w, Rate rate, double work)
     w->ns += work * 1000 / per_us[rate];
 }
 
+/* q k' and its product with v, or the five products of the derivative; and an
+ * exp for each pair. */
+static void
+add_attention(Work *w, const Node *n, double products)
+{
+    double pairs = attention_pairs(n);
+    add(w, RATE_attention, 2 * products * pairs * attention_width(n));
+    add(w, RATE_function, pairs);
+}
+
 void
 cost_add(Work *w, const Node *n)
 {
     if (n->op == OP_matmul)
         add(w, RATE_product, product_flops(n));
     else if (n->op == OP_attention)
-        add(w, RATE_attention, attention_flops(n, 2));
+        add_attention(w, n, 2);
     else if (n->op == OP_attention_grad)
-        add(w, RATE_attention, attention_flops(n, 5));
+        add_attention(w, n, 5);
     else if (n->op == OP_opaque)
         w->ns += (double)node_int(n, "time", 0);
     else if (!is_free(n))
