@@ -6,8 +6,12 @@
 #include "passes/plan/ladder.h"
 
 enum {
-    WIDTH = 720, HEIGHT = 440, /* of the picture */
-    LEFT = 80, RIGHT = 20, TOP = 40, BOTTOM = 60,
+    WIDTH = 720,
+    HEIGHT = 440, /* of the picture */
+    LEFT = 80,
+    RIGHT = 20,
+    TOP = 40,
+    BOTTOM = 60,
     TICKS = 5
 };
 
@@ -78,8 +82,7 @@ across(const Picture *p, double x)
 static double
 up(const Picture *p, double y)
 {
-    return HEIGHT - BOTTOM -
-           (y - 1) / (p->most - 1) * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM - (y - 1) / (p->most - 1) * (HEIGHT - TOP - BOTTOM);
 }
 
 static void
@@ -92,15 +95,15 @@ put_text(Picture *p, double x, double y, const char *anchor, const char *text)
 static void
 put_axes(Picture *p, const char *model)
 {
-    put_text(p, WIDTH / 2.0, 22, "middle", arena_printf(p->a,
-             "%s: time of a step over memory", model));
-    put_text(p, WIDTH / 2.0, HEIGHT - 14, "middle", "memory of the device, MiB");
+    put_text(p, WIDTH / 2.0, 22, "middle",
+             arena_printf(p->a, "%s: time of a step over memory", model));
+    put_text(p, WIDTH / 2.0, HEIGHT - 14, "middle",
+             "memory of the device, MiB");
     for (int i = 0; i <= TICKS; i++) {
         double x = p->low + (p->high - p->low) * i / TICKS;
         double y = 1 + (p->most - 1) * i / TICKS;
         put(p, "<path class=\"grid\" d=\"M%.1f %d V%d M%d %.1f H%d\"/>\n",
-            across(p, x), TOP, HEIGHT - BOTTOM, LEFT, up(p, y),
-            WIDTH - RIGHT);
+            across(p, x), TOP, HEIGHT - BOTTOM, LEFT, up(p, y), WIDTH - RIGHT);
         put_text(p, across(p, x), HEIGHT - BOTTOM + 18, "middle",
                  arena_printf(p->a, "%.0f", x));
         put_text(p, LEFT - 8, up(p, y) + 4, "end",
@@ -114,8 +117,7 @@ put_curve(Picture *p, const Curve *c)
 {
     put(p, "<path class=\"curve\" d=\"M%d %.1f", WIDTH - RIGHT, up(p, 1));
     for (int i = 0; i < c->at.n; i++)
-        put(p, " V%.1f H%.1f",
-            up(p, (double)c->at.at[i].ns / (double)c->bound),
+        put(p, " V%.1f H%.1f", up(p, (double)c->at.at[i].ns / (double)c->bound),
             across(p, mib(c->at.at[i].bytes)));
     put(p, " V%d\"/>\n", TOP);
     put(p, "<path class=\"bound\" d=\"M%d %.1f H%d\"/>\n", LEFT, up(p, 1),
@@ -137,9 +139,10 @@ put_now(Picture *p, const Curve *c, CurvePoint now)
 static void
 put_head(Picture *p)
 {
-    put(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-           "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-           "font-size=\"12\">\n",
+    put(p,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+        "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+        "font-size=\"12\">\n",
         WIDTH, HEIGHT, WIDTH, HEIGHT);
     put(p, "<style>.grid{stroke:#ddd}.curve{stroke:#06c;stroke-width:2;"
            "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4}"

@@ -157,8 +157,7 @@ add_stores(Work *w, const Node *n)
     if (n->op == OP_accumulate)
         w->bytes += type_bytes(&n->tensor->type);
     if (n->op == OP_adamw || n->op == OP_sgd) /* in place */
-        w->bytes += (n->op == OP_adamw ? 3 : 1) *
-                    type_bytes(&n->args[0]->type);
+        w->bytes += (n->op == OP_adamw ? 3 : 1) * type_bytes(&n->args[0]->type);
 }
 
 static void

@@ -109,8 +109,8 @@ copy_group(Apply *x, Node *group)
     Graph *g = x->g;
     if (count_parts(x, group, &only) == 1)
         return node_clone(g, only, "re");
-    g->context = (Context){PHASE_backward, group->stage, group->block,
-                           group->loc};
+    g->context =
+        (Context){PHASE_backward, group->stage, group->block, group->loc};
     Attr kind = attr_word("kind", kind_of(x, group));
     Node *c = graph_add(g, OP_fused, NULL, NULL, 0, &kind, 1);
     Graph *body = fused_open(c);
@@ -214,8 +214,8 @@ finish(Graph *g)
 void
 drop_apply(const Drop *d, Module *m)
 {
-    Apply x = {.a = arena_new(), .g = module_graph(m, d->g->name),
-               .again = d->again};
+    Apply x = {
+        .a = arena_new(), .g = module_graph(m, d->g->name), .again = d->again};
     graph_number(x.g);
     x.n = x.g->last ? x.g->last->order + 1 : 0;
     x.kernels = ARENA_ARRAY(x.a, Node *, x.n + 1);

@@ -69,8 +69,7 @@ find_borders(Find *f)
         const Node *n = d->atoms.at[i];
         for (int k = 0; f->block[i] >= 0 && k < n->n_args; k++) {
             int from = f->block[n->args[k]->def->mark];
-            if (from >= 0 && from != f->block[i] &&
-                f->blocks->at.at[from].name)
+            if (from >= 0 && from != f->block[i] && f->blocks->at.at[from].name)
                 mark_border(f, n->args[k]);
         }
     }

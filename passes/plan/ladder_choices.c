@@ -166,9 +166,8 @@ find_hull(Search *s)
     BlockKind *k = s->k;
     for (int i = 0; i < k->choices.n; i++) {
         const Choice *c = k->choices.at;
-        while (k->hull.n > 1 &&
-               is_above(&c[k->hull.at[k->hull.n - 2]],
-                        &c[k->hull.at[k->hull.n - 1]], &c[i]))
+        while (k->hull.n > 1 && is_above(&c[k->hull.at[k->hull.n - 2]],
+                                         &c[k->hull.at[k->hull.n - 1]], &c[i]))
             k->hull.n--;
         vec_push(s->a, &k->hull, i);
     }

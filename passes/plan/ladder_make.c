@@ -1,0 +1,316 @@
+/* Makes the rungs: equal blocks step by step, segments, chunks of heads. */
+#include "passes/plan/ladder.h"
+
+#include <stdlib.h>
+
+#include "ir/scratch.h"
+#include "passes/plan/cost.h"
+#include "passes/plan/ladder_parts.h"
+#include "passes/plan/ladder_steps.h"
+
+enum {
+    PARTS = 24, /* rungs at most for a step of equal blocks */
+    RUNGS = 64, /* rungs at most, about, for what is in no block */
+    HALVINGS = 3,
+    FEW_BLOCKS = 4 /* fewer are not gathered in segments */
+};
+
+/* A kind of blocks goes from one choice to a later one. */
+typedef struct Step {
+    double price; /* ns for a byte */
+    int kind, to; /* a choice */
+} Step;
+
+typedef struct Make {
+    Ladder *l;
+    Arena *a;
+    Blocks *blocks;
+    int *choice; /* by block */
+    VEC(Step) steps;
+    int64_t stash;                   /* bytes of all that is kept */
+    int64_t others[HALVINGS + 1];    /* of the other regions */
+    int64_t workspace[HALVINGS + 1]; /* of what no choice lowers */
+    int64_t head[HALVINGS + 1];      /* ns of the heads */
+    int n_halvings;                  /* those that lower the workspace, + 1 */
+    int order;
+} Make;
+
+/* ---- rungs ---- */
+
+typedef VEC(int) Values;
+
+static void
+add_values(Make *k, Values *list)
+{
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        const Choice *c =
+            &k->blocks->kinds.at[b->kind].choices.at[k->choice[i]];
+        for (int v = 0; v < c->n; v++)
+            vec_push(k->a, list, b->large.at[c->at[v]]);
+    }
+}
+
+static void
+add_rung(Make *k, const Values *list)
+{
+    Drop *d = k->l->drop;
+    Rung r = {.values = list->at, .n = list->n, .total = -1};
+    ladder_choose(d, &r);
+    r.ns = d->total_ns;
+    r.load = drop_load(d);
+    r.least = k->stash - d->saved;
+    drop_undo(d, 0);
+    vec_push(k->a, &k->l->at, r);
+}
+
+static void
+add_state(Make *k)
+{
+    Values list = {0};
+    add_values(k, &list);
+    if (list.n > 0)
+        add_rung(k, &list);
+}
+
+/* ---- steps by price ---- */
+
+static double
+price_between(const Choice *x, const Choice *y)
+{
+    return (double)(y->ns - x->ns) / (double)(y->saved - x->saved);
+}
+
+/* Equal blocks step from one corner of the front to the next; what is there
+ * once takes the choices between as well, at the price of the whole edge. */
+static void
+add_steps(Make *k, int kind)
+{
+    const BlockKind *b = &k->blocks->kinds.at[kind];
+    const Choice *c = b->choices.at;
+    int64_t grain = c[b->choices.n - 1].saved / RUNGS, last = c[0].saved;
+    for (int i = 1; i < b->hull.n; i++) {
+        int from = b->hull.at[i - 1], to = b->hull.at[i];
+        double price = price_between(&c[from], &c[to]);
+        for (int x = b->members.n > 1 ? to : from + 1; x <= to; x++) {
+            if (x < to && c[x].saved - last < grain)
+                continue;
+            last = c[x].saved;
+            vec_push(k->a, &k->steps, ((Step){price, kind, x}));
+        }
+    }
+}
+
+static int
+by_price(const void *a, const void *b)
+{
+    const Step *x = a, *y = b;
+    if (x->price != y->price)
+        return x->price < y->price ? -1 : 1;
+    return x->kind != y->kind ? x->kind - y->kind : x->to - y->to;
+}
+
+/* Early blocks first: what they make again they need last. */
+static void
+take_step(Make *k, const Step *s)
+{
+    const BlockKind *b = &k->blocks->kinds.at[s->kind];
+    int part = (b->members.n + PARTS - 1) / PARTS;
+    for (int i = 0; i < b->members.n; i++) {
+        k->choice[b->members.at[i]] = s->to;
+        if ((i + 1) % part == 0 || i + 1 == b->members.n)
+            add_state(k);
+    }
+}
+
+static void
+add_steps_of_all(Make *k)
+{
+    for (int i = 0; i < k->blocks->kinds.n; i++)
+        add_steps(k, i);
+    qsort(k->steps.at, (size_t)k->steps.n, sizeof(Step), by_price);
+    add_state(k);
+    for (int i = 0; i < k->steps.n; i++)
+        take_step(k, &k->steps.at[i]);
+}
+
+/* ---- segments: of every so many blocks only the last one's result ---- */
+
+static int
+count_bordered(const Blocks *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->at.n; i++)
+        n += b->at.at[i].borders.n > 0;
+    return n;
+}
+
+static void
+add_segments(Make *k, int length)
+{
+    Values list = {0};
+    int at = 0;
+    add_values(k, &list);
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        if (b->borders.n == 0 || ++at % length == 0)
+            continue;
+        for (int v = 0; v < b->borders.n; v++)
+            vec_push(k->a, &list, b->borders.at[v]);
+    }
+    add_rung(k, &list);
+}
+
+static void
+add_all_segments(Make *k)
+{
+    int n = count_bordered(k->blocks);
+    for (int length = 2; n >= FEW_BLOCKS && length <= n / 2;
+         length += (length + 1) / 2)
+        add_segments(k, length);
+}
+
+/* ---- the ladder ---- */
+
+/* The first rung stays the first. */
+static int
+by_time(const void *a, const void *b)
+{
+    const Rung *x = a, *y = b;
+    bool x_first = !x->n && !x->halved, y_first = !y->n && !y->halved;
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    if (x->least != y->least)
+        return x->least < y->least ? -1 : 1;
+    if (x->halved != y->halved)
+        return x->halved - y->halved;
+    if (x->n != y->n)
+        return x->n - y->n;
+    return x->n ? memcmp(x->values, y->values, sizeof(int) * (size_t)x->n) : 0;
+}
+
+static void
+find_last(Ladder *l, const Values *values)
+{
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
+            (values->n == 0 || memcmp(l->at.at[i].values, values->at,
+                                      sizeof(int) * (size_t)values->n) == 0))
+            l->last = i;
+}
+
+static void
+add_others(Make *k, Rung *r)
+{
+    int64_t workspace = k->workspace[r->halved];
+    r->ns += k->head[r->halved] - k->head[0];
+    r->least += k->others[r->halved];
+    r->least += r->load > workspace ? r->load : workspace;
+}
+
+/* All that has been found, with smaller chunks as well. */
+static void
+add_halved(Make *k)
+{
+    Ladder *l = k->l;
+    int n = l->at.n;
+    for (int h = 1; h < k->n_halvings; h++)
+        for (int i = 0; i < n; i++) {
+            Rung r = l->at.at[i];
+            r.halved = h;
+            vec_push(k->a, &l->at, r);
+        }
+    for (int i = 0; i < l->at.n; i++)
+        add_others(k, &l->at.at[i]);
+}
+
+static void
+fill(Make *k)
+{
+    Values last = {0};
+    add_rung(k, &last);
+    add_steps_of_all(k);
+    add_values(k, &last);
+    add_all_segments(k);
+    add_halved(k);
+    qsort(k->l->at.at, (size_t)k->l->at.n, sizeof(Rung), by_time);
+    find_last(k->l, &last);
+}
+
+/* What the other graphs need of the workspace, no choice of values lowers;
+ * nor what a kernel needs for itself. */
+static int64_t
+other_workspace(const Module *m)
+{
+    int64_t workspace = 0;
+    for (int i = 0; i < m->graphs.n; i++) {
+        const Graph *g = m->graphs.at[i];
+        bool free =
+            strcmp(g->name, "forward") == 0 || strcmp(g->name, "backward") == 0;
+        int64_t least = free ? 0 : g->workspace;
+        graph_each(g, n)
+            if (node_scratch(n) > least)
+                least = node_scratch(n);
+        if (least > workspace)
+            workspace = least;
+    }
+    return workspace;
+}
+
+static int64_t
+head_ns(const Module *m)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < m->graphs.n; i++)
+        if (strcmp(m->graphs.at[i]->name, "evaluate") != 0)
+            graph_each(m->graphs.at[i], n)
+                if (ladder_is_head(n))
+                    ns += cost_kernel(n);
+    return ns;
+}
+
+/* The bytes and times of heads whose chunks are halved. */
+static bool
+measure_heads(Make *k)
+{
+    for (int h = 0; h <= HALVINGS; h++) {
+        Arena *a = arena_new();
+        Module *m = ladder_judge(a, k->l->m, NULL, h);
+        if (m) {
+            k->head[h] = head_ns(m);
+            k->workspace[h] = other_workspace(m);
+            k->others[h] = ladder_bytes(m) - m->region_bytes[REGION_stash] -
+                           m->region_bytes[REGION_workspace];
+        }
+        arena_free(a);
+        if (!m)
+            return false;
+        if (h > 0 && k->workspace[h] >= k->workspace[h - 1])
+            break;
+        k->n_halvings = h + 1;
+    }
+    return true;
+}
+
+Ladder *
+ladder_make(Arena *a, Module *m)
+{
+    Ladder *l = ARENA_NEW(a, Ladder);
+    Module *kept = ladder_judge(a, m, NULL, 0);
+    if (!kept)
+        return NULL;
+    *l = (Ladder){.a = a, .m = m};
+    l->drop = drop_new(a, module_graph(m, "main"), kept);
+    l->step_ns = cost_program(kept, "step");
+    l->batches = m->train ? m->train->accumulate : 1;
+    Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
+    k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
+    k.stash = kept->region_bytes[REGION_stash];
+    if (!measure_heads(&k))
+        return NULL;
+    fill(&k);
+    l->at.at[0].total = ladder_bytes(kept);
+    return l;
+}

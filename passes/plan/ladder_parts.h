@@ -1,0 +1,16 @@
+/* What making and judging of rungs share. */
+#ifndef EDL_PASSES_PLAN_LADDER_PARTS_H
+#define EDL_PASSES_PLAN_LADDER_PARTS_H
+
+#include "passes/plan/ladder.h"
+
+/* What the later passes make of a copy of m, the chunks of its heads halved
+ * so many times, with d's choice (NULL: all is kept); NULL when they fail. */
+Module *ladder_judge(Arena *a, Module *m, const Drop *d, int halved);
+/* Of all regions of the device. */
+int64_t ladder_bytes(const Module *m);
+bool ladder_is_head(const Node *n);
+/* d's choice becomes the rung's. */
+void ladder_choose(Drop *d, const Rung *r);
+
+#endif
