@@ -4,15 +4,46 @@
 
 /* Work of one unit of effort; the parts in which the smallest limit is looked
  * for; how often one below it is tried. */
-enum { WORK = 300000, PARTS = 2048, TRIES = 4 };
+enum { WORK = 450000, PARTS = 2048, TRIES = 4 };
 
-static const RematCooling cooling = {
+/* Effort of a round on a graph of a few nodes, and of one on others: small
+ * ones gain more by beginning anew, large ones by cooling slowly. */
+enum { FEW = 150, ROUND_FEW = 100, ROUND = 400, REHEATS = 2 };
+
+/* From the unplanned order, with the limit coming down as it cools. */
+static const RematCooling first = {
     .hot = 0.3,
     .cold = 0.01,
     .shrink = 0.6,
+    .under = 0,
+    .back = 0.9,
     .weight = 10,
     .rise = 0.6,
     .steeper = 1000,
+};
+
+/* From the best order. */
+static const RematCooling again = {
+    .hot = 0.2,
+    .cold = 0.01,
+    .shrink = 0,
+    .under = 0,
+    .back = 0.9,
+    .weight = 10,
+    .rise = 0.3,
+    .steeper = 1000,
+};
+
+/* From the order of the smallest peak, to one within the limit. */
+static const RematCooling repair = {
+    .hot = 0.2,
+    .cold = 0.01,
+    .shrink = 0.3,
+    .under = 0.03,
+    .back = 0.9,
+    .weight = 100,
+    .rise = 0,
+    .steeper = 100,
 };
 
 typedef struct Planner {
@@ -35,13 +66,27 @@ keep(Planner *p, RematPlan *out, const int *order, int n)
         bug("the planner made an order that cannot run");
 }
 
+/* One cooling from the unplanned order, then some from what that found. */
+static void
+search_once(Planner *p, RematSearch *s, int64_t work)
+{
+    remat_anneal(s, &first, p->unplanned, p->g->n, work * 3 / 5);
+    for (int i = 0; i < REHEATS; i++) {
+        int64_t part = work * 2 / 5 / REHEATS;
+        if (s->n_best > 0)
+            remat_anneal(s, &again, s->best, s->n_best, part);
+        else if (s->n_tight > 0)
+            remat_anneal(s, &repair, s->tight, s->n_tight, part);
+    }
+}
+
 static void
 search(Planner *p, RematSearch *s)
 {
-    int cycles = p->g->n <= 120 ? 3 : 1;
-    int64_t work = (int64_t)WORK * p->effort / cycles;
-    for (int i = 0; i < cycles; i++)
-        remat_anneal(s, &cooling, p->unplanned, p->g->n, work);
+    int round = p->g->n <= FEW ? ROUND_FEW : ROUND;
+    int rounds = (p->effort + round - 1) / round;
+    for (int i = 0; i < rounds; i++)
+        search_once(p, s, (int64_t)WORK * p->effort / rounds);
 }
 
 /* A plan within the limit, in p->plan; and, found or not, what is tighter

@@ -100,6 +100,8 @@ try_move(RematSearch *s)
         }
     }
     sequence_undo(q);
+    if (q->full)
+        sequence_spread(q);
 }
 
 static void
@@ -115,6 +117,10 @@ set_state(RematSearch *s, const RematCooling *c, int32_t first, double x)
                 between(c->weight, log_ratio(1, c->steeper), up);
     if (first > s->target)
         limit += (int32_t)((double)(first - s->target) * down);
+    double under = x < c->shrink ? x / c->shrink
+                                 : (c->back - x) / (c->back - c->shrink);
+    if (under > 0)
+        limit -= (int32_t)(under * c->under * s->target);
     sequence_set_limit(q, limit);
 }
 
@@ -133,7 +139,7 @@ remat_anneal(RematSearch *s, const RematCooling *c, const int *order, int n,
     q->work = 0;
     for (int round = 0; q->work < work && s->best_time > least; round++) {
         set_state(s, c, first, (double)q->work / (double)work);
-        if (round % SPREAD == 0 || q->full)
+        if (round % SPREAD == 0)
             sequence_spread(q);
         for (int i = 0; i < STRIDE; i++)
             try_move(s);

@@ -12,7 +12,8 @@ enum { REMAT_QUANTILES = 4096 };
  * in the same unit. */
 typedef struct RematCooling {
     double hot, cold;     /* temperature, at 0 and at 1 */
-    double shrink;        /* by then the limit has come down to the target */
+    double shrink;        /* by then the limit has come down to the target, */
+    double under, back;   /* and this part of it below; no more at `back` */
     double weight;        /* of excess, up to `rise` */
     double rise, steeper; /* from `rise` on it grows, to `steeper` times */
 } RematCooling;

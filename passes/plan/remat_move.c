@@ -1,6 +1,13 @@
 #include "passes/plan/remat_move.h"
 
-enum { CHAIN = 6, PROBES = 24, SHORT = 16 };
+enum {
+    CHAIN = 24,  /* runs that one eviction may repeat */
+    DRAG = 12,   /* runs that move together */
+    PROBES = 24, /* draws before a search gives up */
+    CROWD = 8,   /* slots looked at for a crowded one, */
+    QUIET = 6,   /* and for a quiet one */
+    SHORT = 16   /* slots: a short way */
+};
 
 static uint32_t
 draw(Random *x)
@@ -44,7 +51,7 @@ crowded_slot(Mover *m, int from, int to)
 {
     Sequence *q = &m->q;
     int best = from + below(m, to - from);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < CROWD; i++) {
         int t = from + below(m, to - from);
         if (q->over[t] > 0)
             return t;
@@ -52,52 +59,6 @@ crowded_slot(Mover *m, int from, int to)
             best = t;
     }
     return best;
-}
-
-/* Runs v again just before the run y, and before it, each by a coin, those
- * of its inputs that are dead there; *room bounds how many. */
-static bool
-run_again(Mover *m, int v, int y, int *room)
-{
-    Sequence *q = &m->q;
-    const FlatGraph *g = q->g;
-    if (q->time + g->time[v] > m->most_time)
-        return false;
-    for (int i = g->start[v]; i < g->start[v + 1] && *room > 1; i++) {
-        int u = g->inputs[i], r = sequence_latest(q, u, q->slot[y]);
-        if (q->slot[q->last[r]] < q->slot[y] && (draw(&m->random) & 1)) {
-            --*room;
-            if (!run_again(m, u, y, room))
-                return false;
-        }
-    }
-    int r = sequence_insert(q, q->slot[y], v);
-    if (r < 0)
-        return false;
-    if (q->prev[r] >= 0)
-        sequence_drop(q, q->prev[r]);
-    return true;
-}
-
-/* Takes a value that is live over a crowded slot of [from, to) and not read
- * there, and runs it again before its next read. */
-static bool
-evict(Mover *m, int from, int to)
-{
-    Sequence *q = &m->q;
-    int t = crowded_slot(m, from, to);
-    if (q->at[t] < 0)
-        return false;
-    int here = q->node[q->at[t]];
-    for (int i = 0; t > 0 && i < PROBES; i++) {
-        int r = q->at[below(m, t)];
-        if (r < 0 || q->slot[q->last[r]] <= t ||
-            flat_reads(q->g, here, q->node[r]))
-            continue;
-        int room = CHAIN, y = q->at[sequence_next_read(q, r, t)];
-        return run_again(m, q->node[r], y, &room);
-    }
-    return false;
 }
 
 /* The runs that r reads, so that those that nothing reads later can go. */
@@ -120,6 +81,76 @@ remove_run(Sequence *q, int r)
     sequence_remove(q, r);
     for (int i = 0; i < n; i++)
         sequence_drop(q, runs[i]);
+}
+
+/* Runs v again just before the run y, and before it, each by a coin, those
+ * of its inputs that are dead there; *room bounds how many. */
+static bool
+run_again(Mover *m, int v, int y, int *room)
+{
+    Sequence *q = &m->q;
+    const FlatGraph *g = q->g;
+    if (q->time + g->time[v] > m->most_time)
+        return false;
+    for (int i = g->start[v]; i < g->start[v + 1] && *room > 1 && q->slot[y] >= 0; i++) {
+        int u = g->inputs[i], r = sequence_latest(q, u, q->slot[y]);
+        if (q->slot[q->last[r]] < q->slot[y] &&
+            (int)(draw(&m->random) >> 30) < m->again) {
+            --*room;
+            if (!run_again(m, u, y, room))
+                return false;
+        }
+    }
+    if (q->slot[y] < 0)
+        return false; /* a drop took it */
+    int r = sequence_insert(q, q->slot[y], v);
+    if (r < 0)
+        return false;
+    if (q->next[r] >= 0 && q->next[r] != y && below(m, 4) == 0)
+        remove_run(q, q->next[r]); /* one run for both */
+    if (q->prev[r] >= 0)
+        sequence_drop(q, q->prev[r]);
+    return true;
+}
+
+/* A slot with a run from `from` to `to`, which has one: `to` itself, or by
+ * probing one where little is live. */
+static int
+quiet_slot(Mover *m, int from, int to)
+{
+    const Sequence *q = &m->q;
+    int best = to;
+    if (draw(&m->random) & 1)
+        return to;
+    for (int i = 0; i < QUIET; i++) {
+        int t = from + below(m, to - from + 1);
+        if (q->at[t] >= 0 && q->over[t] < q->over[best])
+            best = t;
+    }
+    return best;
+}
+
+/* Takes a value that is live over a crowded slot of [from, to) and not read
+ * there, and runs it again before its next read. */
+static bool
+evict(Mover *m, int from, int to)
+{
+    Sequence *q = &m->q;
+    int t = crowded_slot(m, from, to);
+    if (q->at[t] < 0)
+        return false;
+    int here = q->node[q->at[t]];
+    for (int i = 0; t > 0 && i < PROBES; i++) {
+        int r = q->at[below(m, t)];
+        if (r < 0 || q->slot[q->last[r]] <= t ||
+            flat_reads(q->g, here, q->node[r]))
+            continue;
+        m->again = 1 + below(m, 4);
+        int room = CHAIN;
+        int y = q->at[quiet_slot(m, t + 1, sequence_next_read(q, r, t))];
+        return run_again(m, q->node[r], y, &room);
+    }
+    return false;
 }
 
 /* A run of a node that ran before, or -1. */
@@ -211,6 +242,113 @@ move_shift(Mover *m)
     return r >= 0 && shift_run(m, r);
 }
 
+/* Whether run r reads one of the n runs, which lie before it. */
+static bool
+reads_any(const Sequence *q, int r, const int *runs, int n)
+{
+    const FlatGraph *g = q->g;
+    int v = q->node[r], t = q->slot[r];
+    for (int i = g->start[v]; i < g->start[v + 1]; i++) {
+        int u = sequence_latest(q, g->inputs[i], t);
+        for (int k = 0; k < n; k++)
+            if (runs[k] == u)
+                return true;
+    }
+    return false;
+}
+
+/* Moves a run and all that reads it before slot `to` behind that slot's
+ * run, in their order. */
+static bool
+drag_right(Sequence *q, int r, int to)
+{
+    int runs[DRAG] = {r}, n = 1, behind = q->at[to];
+    for (int t = q->slot[r] + 1; t < to; t++) {
+        int u = q->at[t];
+        if (u < 0 || !reads_any(q, u, runs, n))
+            continue;
+        if (n == DRAG)
+            return false;
+        runs[n++] = u;
+    }
+    if (reads_any(q, behind, runs, n))
+        return false;
+    while (n-- > 0) {
+        int t = q->slot[behind] + 1;
+        if (q->slot[behind] < 0 || q->slot[runs[n]] < 0)
+            return false; /* nothing reads it any more */
+        if (sequence_latest_place(q, runs[n]) < t || !shift_to(q, runs[n], t))
+            return false;
+    }
+    return true;
+}
+
+static bool
+among(const int *runs, int n, int r)
+{
+    for (int k = 0; k < n; k++)
+        if (runs[k] == r)
+            return true;
+    return false;
+}
+
+/* Adds what run r reads, as far as it lies behind slot t. */
+static int
+add_inputs(const Sequence *q, int r, int t, int *runs, int n)
+{
+    const FlatGraph *g = q->g;
+    int v = q->node[r], s = q->slot[r];
+    for (int i = g->start[v]; i < g->start[v + 1]; i++) {
+        int u = sequence_latest(q, g->inputs[i], s);
+        if (q->slot[u] < t || among(runs, n, u))
+            continue;
+        if (n == DRAG)
+            return DRAG + 1;
+        runs[n++] = u;
+    }
+    return n;
+}
+
+/* Moves a run and all that it reads behind slot `to` before that slot's run,
+ * in their order. */
+static bool
+drag_left(Sequence *q, int r, int to)
+{
+    int runs[DRAG] = {r}, n = 1, before = q->at[to];
+    for (int k = 0; k < n; k++) {
+        n = add_inputs(q, runs[k], to, runs, n);
+        if (n > DRAG || among(runs, n, before))
+            return false;
+    }
+    for (int moved = 0; moved < n; moved++) {
+        int first = moved;
+        for (int k = moved + 1; k < n; k++)
+            if (q->slot[runs[k]] < q->slot[runs[first]])
+                first = k;
+        int x = runs[first], t = q->slot[before];
+        runs[first] = runs[moved];
+        if (t < 0 || q->slot[x] < 0)
+            return false; /* nothing reads it any more */
+        if (sequence_earliest(q, x) > t || !shift_to(q, x, t))
+            return false;
+    }
+    return true;
+}
+
+/* Moves a run over others together with what hinders it. */
+static bool
+move_drag(Mover *m)
+{
+    Sequence *q = &m->q;
+    int r = probe_run(m, 0, q->slots), reach = draw(&m->random) & 1 ? 8 : 48;
+    if (r < 0)
+        return false;
+    int t = q->slot[r], to = t + below(m, 2 * reach + 1) - reach;
+    if (to < 0 || to >= q->slots || to == t || q->at[to] < 0)
+        return false;
+    return to > t ? drag_right(q, r, to) : drag_left(q, r, to);
+}
+
 bool
 remat_move(Mover *m)
 {
@@ -225,6 +363,8 @@ remat_move(Mover *m)
         return move_remove(m) && move_evict(m);
     case 8: case 9:
         return move_shift(m) && move_shift(m);
+    case 10: case 11:
+        return move_drag(m);
     default:
         return move_shift(m);
     }

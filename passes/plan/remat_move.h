@@ -14,6 +14,7 @@ uint32_t random_below(Random *x, uint32_t n);
 typedef struct Mover {
     Sequence q;
     Random random;
+    int again;         /* of four dead inputs, how many run again as well */
     int64_t most_time; /* a move gives up when the time is above it */
 } Mover;
 

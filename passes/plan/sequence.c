@@ -152,12 +152,20 @@ append(Sequence *q, int r, int v, int slot)
 static void
 fill_loads(Sequence *q)
 {
-    for (int t = 0; t < q->slots; t++)
-        q->over[t] = -q->limit - (q->at[t] < 0 ? SEQUENCE_EMPTY : 0);
+    int32_t *change = q->old_over, load = 0;
+    memset(change, 0, sizeof(int32_t) * (size_t)q->slots);
     for (int t = 0; t < q->slots; t++) {
         int r = q->at[t];
-        for (int k = t; r >= 0 && k <= q->slot[q->last[r]]; k++)
-            q->over[k] += q->g->bytes[q->node[r]];
+        if (r < 0)
+            continue;
+        int32_t bytes = q->g->bytes[q->node[r]], end = q->slot[q->last[r]] + 1;
+        change[t] += bytes;
+        if (end < q->slots)
+            change[end] -= bytes;
+    }
+    for (int t = 0; t < q->slots; t++) {
+        load += change[t];
+        q->over[t] = load - q->limit - (q->at[t] < 0 ? SEQUENCE_EMPTY : 0);
     }
     q->touched_from = 0;
     q->touched_to = q->slots - 1;

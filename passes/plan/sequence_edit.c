@@ -1,6 +1,6 @@
 #include "passes/plan/sequence_log.h"
 
-enum { CHUNK = 32 };
+enum { CHUNK = 32, EDIT_WORK = 8 };
 
 /* ---- the log ---- */
 
@@ -153,6 +153,7 @@ slide_left(Sequence *q, int t, int hole)
 static int
 make_hole(Sequence *q, int t)
 {
+    q->work += EDIT_WORK;
     for (int d = 0; d < SEQUENCE_REACH; d++) {
         int left = t - 1 - d, right = t + d;
         if (left >= 0 && q->at[left] < 0)
@@ -203,10 +204,12 @@ unread(Sequence *q, int x, int s)
 {
     const FlatGraph *g = q->g;
     int v = q->node[x];
+    q->work += g->start[v + 1] - g->start[v];
     for (int i = g->start[v]; i < g->start[v + 1]; i++) {
         int u = g->inputs[i], r = sequence_latest(q, u, s);
         if (q->last[r] != x)
             continue;
+        q->work += g->reader_start[u + 1] - g->reader_start[u];
         int last = last_reader(q, r, s);
         set(q, &q->last[r], last);
         add_load(q, q->slot[last] + 1, s, -g->bytes[u]);
@@ -218,6 +221,7 @@ read_inputs(Sequence *q, int x, int s)
 {
     const FlatGraph *g = q->g;
     int v = q->node[x];
+    q->work += g->start[v + 1] - g->start[v];
     for (int i = g->start[v]; i < g->start[v + 1]; i++) {
         int u = g->inputs[i], r = sequence_latest(q, u, s);
         int end = q->slot[q->last[r]];
@@ -251,11 +255,9 @@ unlink_run(Sequence *q, int x)
 
 /* Room in the log for one more edit. */
 static bool
-room(Sequence *q)
+room(const Sequence *q)
 {
-    if (q->n_log + q->edit_log > q->most_log)
-        q->full = true;
-    return !q->full;
+    return q->n_log + q->edit_log <= q->most_log;
 }
 
 int
