@@ -4,11 +4,12 @@
 
 /* Work of one unit of effort; the parts in which the smallest limit is looked
  * for; how often one below it is tried. */
-enum { WORK = 450000, PARTS = 2048, TRIES = 4 };
+enum { WORK = 450000, PARTS = 512, TRIES = 16 };
 
 /* Effort of a round on a graph of a few nodes, and of one on others: small
- * ones gain more by beginning anew, large ones by cooling slowly. */
-enum { FEW = 150, ROUND_FEW = 100, ROUND = 400, REHEATS = 2 };
+ * ones gain more by beginning anew, large ones by cooling slowly. Tiny ones
+ * need less of it. */
+enum { TINY = 64, FEW = 150, ROUND_FEW = 100, ROUND = 400, REHEATS = 2 };
 
 /* From the unplanned order, with the limit coming down as it cools. */
 static const RematCooling first = {
@@ -52,8 +53,6 @@ typedef struct Planner {
     const FlatGraph *flat;
     int effort;
     int *unplanned;
-    RematPlan *plan;  /* the last one found */
-    RematPlan *tight; /* of the smallest peak met */
 } Planner;
 
 static void
@@ -80,55 +79,83 @@ search_once(Planner *p, RematSearch *s, int64_t work)
     }
 }
 
+static int64_t
+full_work(const Planner *p)
+{
+    int n = p->g->n < TINY ? p->g->n : TINY;
+    return (int64_t)WORK * n / TINY * p->effort;
+}
+
 static void
 search(Planner *p, RematSearch *s)
 {
     int round = p->g->n <= FEW ? ROUND_FEW : ROUND;
     int rounds = (p->effort + round - 1) / round;
     for (int i = 0; i < rounds; i++)
-        search_once(p, s, (int64_t)WORK * p->effort / rounds);
+        search_once(p, s, full_work(p) / rounds);
 }
 
-/* A plan within the limit, in p->plan; and, found or not, what is tighter
- * than p->tight. */
+static RematSearch *
+new_search(const Planner *p, Arena *a, int64_t limit)
+{
+    RematSearch *s = ARENA_NEW(a, RematSearch);
+    remat_search_init(s, a, p->flat, (int32_t)(limit / p->flat->unit));
+    return s;
+}
+
+/* The plan within the limit, in out; and, found or not, in tight what is
+ * tighter than that. */
 static bool
-plan_within(Planner *p, int64_t limit)
+plan_within(Planner *p, int64_t limit, RematPlan *out, RematPlan *tight)
 {
     RematPlan met;
     Arena *a = arena_new();
-    RematSearch *s = ARENA_NEW(a, RematSearch);
-    remat_search_init(s, a, p->flat, (int32_t)(limit / p->flat->unit));
+    RematSearch *s = new_search(p, a, limit);
     search(p, s);
+    bool found = s->n_best > 0;
+    if (found)
+        keep(p, out, s->best, s->n_best);
     if (s->n_tight > 0) {
         keep(p, &met, s->tight, s->n_tight);
-        if (met.result.peak < p->tight->result.peak)
-            *p->tight = met;
+        if (met.result.peak < tight->result.peak)
+            *tight = met;
     }
-    bool found = s->n_best > 0;
-    if (found) {
-        keep(p, p->plan, s->best, s->n_best);
-        if (p->plan->result.peak < p->tight->result.peak)
-            *p->tight = *p->plan;
-    }
+    if (found && out->result.peak < tight->result.peak)
+        *tight = *out;
     arena_free(a);
     return found;
 }
 
-/* Makes p->tight the plan of the smallest limit that works: by halving from
- * `fails`, then one unit below. */
+/* The plan of the smallest limit found: by halving, then one byte below as
+ * long as that works. It depends on the graph and the effort alone, so that
+ * every limit from that one on works whichever was asked for. */
 static void
-tighten(Planner *p, int64_t fails)
+plan_smallest(Planner *p, int64_t least, RematPlan *tight)
 {
-    int64_t step = p->g->peak / PARTS + p->flat->unit;
-    int64_t *peak = &p->tight->result.peak;
+    RematPlan plan;
+    int64_t step = p->g->peak / PARTS + p->flat->unit, fails = least - 1;
+    const int64_t *peak = &tight->result.peak;
+    keep(p, tight, p->unplanned, p->g->n);
     while (*peak - fails > step) {
         int64_t limit = fails + (*peak - fails) / 2;
-        if (!plan_within(p, limit))
+        if (!plan_within(p, limit, &plan, tight))
             fails = limit;
     }
     for (int i = 0; i < TRIES && *peak - 1 > fails; i++)
-        if (!plan_within(p, *peak - 1))
+        if (!plan_within(p, *peak - 1, &plan, tight))
             return;
+}
+
+/* Makes the plan, which is within the limit, faster. */
+static void
+improve(Planner *p, int64_t limit, RematPlan *plan)
+{
+    Arena *a = arena_new();
+    RematSearch *s = new_search(p, a, limit);
+    remat_anneal(s, &again, plan->order, plan->n, full_work(p));
+    if (s->n_best > 0)
+        keep(p, plan, s->best, s->n_best);
+    arena_free(a);
 }
 
 bool
@@ -136,19 +163,20 @@ remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
            RematPlan *out)
 {
     RematPlan tight;
-    Planner p = {a, g, flat_graph(a, g), effort, NULL, out, &tight};
+    Planner p = {a, g, flat_graph(a, g), effort, ARENA_ARRAY(a, int, g->n)};
     int node;
     int64_t least = costs_least_peak(g, &node);
-    p.unplanned = ARENA_ARRAY(a, int, g->n);
     for (int v = 0; v < g->n; v++)
         p.unplanned[v] = v;
     keep(&p, out, p.unplanned, g->n);
-    tight = *out;
     if (limit < 0 || limit >= g->peak)
         return true;
-    if (limit >= least && plan_within(&p, limit))
+    tight = *out;
+    if (limit >= least && plan_within(&p, limit, out, &tight))
         return true;
-    tighten(&p, limit < least ? least - 1 : limit);
-    *out = tight;
-    return out->result.peak <= limit;
+    plan_smallest(&p, least, out);
+    if (out->result.peak > limit)
+        return false;
+    improve(&p, limit, out);
+    return true;
 }
