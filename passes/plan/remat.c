@@ -4,12 +4,11 @@
 
 /* Work of one unit of effort; the parts in which the smallest limit is looked
  * for; how often one below it is tried. */
-enum { WORK = 450000, PARTS = 512, TRIES = 16 };
+enum { WORK = 700000, PARTS = 512, TRIES = 16 };
 
-/* Effort of a round on a graph of a few nodes, and of one on others: small
- * ones gain more by beginning anew, large ones by cooling slowly. Tiny ones
- * need less of it. */
-enum { TINY = 64, FEW = 150, ROUND_FEW = 100, ROUND = 400, REHEATS = 2 };
+/* Tiny graphs need less work. Graphs of a few nodes gain more by beginning
+ * anew, large ones by cooling slowly. */
+enum { TINY = 64, FEW = 150, REHEATS = 3 };
 
 /* From the unplanned order, with the limit coming down as it cools. */
 static const RematCooling first = {
@@ -40,7 +39,7 @@ static const RematCooling repair = {
     .hot = 0.2,
     .cold = 0.01,
     .shrink = 0.3,
-    .under = 0.03,
+    .under = 0.06,
     .back = 0.9,
     .weight = 100,
     .rise = 0,
@@ -69,9 +68,9 @@ keep(Planner *p, RematPlan *out, const int *order, int n)
 static void
 search_once(Planner *p, RematSearch *s, int64_t work)
 {
-    remat_anneal(s, &first, p->unplanned, p->g->n, work * 3 / 5);
+    remat_anneal(s, &first, p->unplanned, p->g->n, work * 2 / 5);
     for (int i = 0; i < REHEATS; i++) {
-        int64_t part = work * 2 / 5 / REHEATS;
+        int64_t part = work * 3 / 5 / REHEATS;
         if (s->n_best > 0)
             remat_anneal(s, &again, s->best, s->n_best, part);
         else if (s->n_tight > 0)
@@ -80,19 +79,25 @@ search_once(Planner *p, RematSearch *s, int64_t work)
 }
 
 static int64_t
-full_work(const Planner *p)
+full_work(const Planner *p, int effort)
 {
     int n = p->g->n < TINY ? p->g->n : TINY;
-    return (int64_t)WORK * n / TINY * p->effort;
+    return (int64_t)WORK * n / TINY * effort;
 }
 
+/* Rounds until the work is spent. More of it begins as less does, so it finds
+ * nothing worse. */
 static void
 search(Planner *p, RematSearch *s)
 {
-    int round = p->g->n <= FEW ? ROUND_FEW : ROUND;
-    int rounds = (p->effort + round - 1) / round;
-    for (int i = 0; i < rounds; i++)
-        search_once(p, s, full_work(p) / rounds);
+    int64_t left = full_work(p, p->effort), round = full_work(p, REMAT_EFFORT);
+    for (int i = 0; left > 0; i++) {
+        int64_t work = left < round ? left : round;
+        search_once(p, s, work);
+        left -= work;
+        if (p->g->n > FEW && i > 0)
+            round *= 2;
+    }
 }
 
 static RematSearch *
@@ -152,7 +157,7 @@ improve(Planner *p, int64_t limit, RematPlan *plan)
 {
     Arena *a = arena_new();
     RematSearch *s = new_search(p, a, limit);
-    remat_anneal(s, &again, plan->order, plan->n, full_work(p));
+    remat_anneal(s, &again, plan->order, plan->n, full_work(p, p->effort));
     if (s->n_best > 0)
         keep(p, plan, s->best, s->n_best);
     arena_free(a);

@@ -2,7 +2,7 @@
 
 /* Moves between two looks at the temperature, and the work of a move beside
  * that of its edits. */
-enum { STRIDE = 256, MOVE_WORK = 12, SPREAD = 32 };
+enum { STRIDE = 256, MOVE_WORK = 9, SPREAD = 32 };
 
 /* Logarithm and exponential from basic arithmetic: libm's may differ in the
  * last bit from machine to machine, and a plan must not. */

@@ -95,7 +95,7 @@ add_load(Sequence *q, int from, int to, int32_t bytes)
     if (from > to || bytes == 0)
         return;
     touch(q, from, to);
-    q->work += 1 + (to - from) / CHUNK;
+    q->work += 2 + 2 * (to - from) / CHUNK;
     int t = from;
     for (; t + CHUNK <= to + 1; t += CHUNK)
         q->excess += add_chunk(q->over + t, CHUNK, bytes);
@@ -204,7 +204,7 @@ unread(Sequence *q, int x, int s)
 {
     const FlatGraph *g = q->g;
     int v = q->node[x];
-    q->work += g->start[v + 1] - g->start[v];
+    q->work += 2 * (g->start[v + 1] - g->start[v]);
     for (int i = g->start[v]; i < g->start[v + 1]; i++) {
         int u = g->inputs[i], r = sequence_latest(q, u, s);
         if (q->last[r] != x)
@@ -221,7 +221,7 @@ read_inputs(Sequence *q, int x, int s)
 {
     const FlatGraph *g = q->g;
     int v = q->node[x];
-    q->work += g->start[v + 1] - g->start[v];
+    q->work += 2 * (g->start[v + 1] - g->start[v]);
     for (int i = g->start[v]; i < g->start[v + 1]; i++) {
         int u = g->inputs[i], r = sequence_latest(q, u, s);
         int end = q->slot[q->last[r]];
