@@ -12,6 +12,7 @@ enum {
     PARTS = 24, /* rungs at most for a step of equal blocks */
     RUNGS = 64, /* rungs at most, about, for what is in no block */
     HALVINGS = 3,
+    SPACED = 8,
     FEW_BLOCKS = 4 /* fewer are not gathered in segments */
 };
 
@@ -40,15 +41,20 @@ typedef struct Make {
 typedef VEC(int) Values;
 
 static void
+add_values_of(Make *k, Values *list, int block)
+{
+    const Block *b = &k->blocks->at.at[block];
+    const BlockKind *kind = &k->blocks->kinds.at[b->kind];
+    const Choice *c = &kind->choices.at[k->choice[block]];
+    for (int v = 0; v < c->n; v++)
+        vec_push(k->a, list, b->large.at[c->at[v]]);
+}
+
+static void
 add_values(Make *k, Values *list)
 {
-    for (int i = 0; i < k->blocks->at.n; i++) {
-        const Block *b = &k->blocks->at.at[i];
-        const Choice *c =
-            &k->blocks->kinds.at[b->kind].choices.at[k->choice[i]];
-        for (int v = 0; v < c->n; v++)
-            vec_push(k->a, list, b->large.at[c->at[v]]);
-    }
+    for (int i = 0; i < k->blocks->at.n; i++)
+        add_values_of(k, list, i);
 }
 
 static void
@@ -170,6 +176,35 @@ add_all_segments(Make *k)
         add_segments(k, length);
 }
 
+/* ---- what is in no block: every so many values one is kept ---- */
+
+/* Of the first `end` values. */
+static void
+add_spaced(Make *k, int block, int length, int end)
+{
+    Values list = {0};
+    const Block *b = &k->blocks->at.at[block];
+    for (int i = 0; i < k->blocks->at.n; i++)
+        if (i != block)
+            add_values_of(k, &list, i);
+    for (int v = 0; v < end; v++)
+        if ((v + 1) % length != 0)
+            vec_push(k->a, &list, b->large.at[v]);
+    add_rung(k, &list);
+}
+
+static void
+add_all_spaced(Make *k)
+{
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        for (int length = 2; !b->name && length <= b->large.n / 2;
+             length += (length + 1) / 2)
+            for (int part = 1; part <= SPACED; part++)
+                add_spaced(k, i, length, b->large.n * part / SPACED);
+    }
+}
+
 /* ---- the ladder ---- */
 
 /* The first rung stays the first. */
@@ -234,6 +269,7 @@ fill(Make *k)
     add_steps_of_all(k);
     add_values(k, &last);
     add_all_segments(k);
+    add_all_spaced(k);
     add_halved(k);
     qsort(k->l->at.at, (size_t)k->l->at.n, sizeof(Rung), by_time);
     find_last(k->l, &last);
