@@ -69,6 +69,7 @@ flags_fit(const Session *s)
 {
     const Options *o = s->options;
     const char *flag = o->memory       ? "--memory"
+                       : o->reserve    ? "--reserve"
                        : o->recompute  ? "--recompute"
                        : o->mode       ? "--mode"
                        : o->dims.n     ? "--set"
@@ -141,7 +142,8 @@ cmd_compile(Session *s)
     Modules models = {0};
     OutFiles all = {0};
     Module *schedule = NULL;
-    if (!session_one_input(s, &path) || (edited && !flags_fit(s)))
+    if (!session_one_input(s, &path) || !load_pass_flags(s) ||
+        (edited && !flags_fit(s)))
         return STATUS_USAGE;
     if (edited && !(schedule = schedule_read(s, edited)))
         return STATUS_INPUT;

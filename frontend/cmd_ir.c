@@ -61,7 +61,7 @@ Status
 cmd_ir(Session *s)
 {
     const char *path;
-    if (!session_one_input(s, &path))
+    if (!session_one_input(s, &path) || !load_pass_flags(s))
         return STATUS_USAGE;
     Module *m = read_module(s, path);
     if (!m || !load_plan(s, m) || !verify_module(m))

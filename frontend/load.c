@@ -6,6 +6,7 @@
 #include "frontend/size.h"
 #include "ir/text.h"
 #include "ir/verify.h"
+#include "passes/pass.h"
 
 bool
 load_has_suffix(const char *path, const char *suffix)
@@ -34,26 +35,40 @@ load_model(Session *s, const char *path)
     return lower_model(s->arena, s->interner, s->diag, &o);
 }
 
-static bool
+static void
 take_limit(Session *s, Module *m)
 {
     const char *text = s->options->memory;
-    char *end;
+    bool share = text && size_share(text) > 0;
+    if (text)
+        module_set_option(
+            m, "limit",
+            share ? text
+                  : arena_printf(s->arena, "%lld",
+                                 (long long)size_parse(text)));
+}
+
+/* What others need of the memory is not the program's. */
+static bool
+take_reserve(Session *s, Module *m)
+{
+    const char *text = s->options->reserve, *why = NULL;
+    const char *limit = module_option(m, "limit");
     if (!text)
         return true;
-    double share = strtod(text, &end);
-    if (end != text && strcmp(end, "%") == 0 && share > 0 && share < 1e9) {
-        module_set_option(m, "limit", text);
+    long long left = limit ? strtoll(limit, NULL, 10) - size_parse(text) : 0;
+    if (!limit)
+        why = "there is no limit that it could be taken from (--memory=SIZE)";
+    else if (strchr(limit, '%'))
+        why = "it is taken from a limit in bytes, not from a share";
+    else if (left <= 0)
+        why = arena_printf(s->arena, "it leaves nothing of the limit of %s "
+                           "bytes", limit);
+    if (!why) {
+        module_set_option(m, "limit", arena_printf(s->arena, "%lld", left));
         return true;
     }
-    int64_t bytes = size_parse(text);
-    if (bytes > 0) {
-        module_set_option(m, "limit",
-                          arena_printf(s->arena, "%lld", (long long)bytes));
-        return true;
-    }
-    diag_error(s->diag, (Span){0},
-               "--memory=%s: expected a size as 3GiB, or 80%%", text);
+    diag_error(s->diag, (Span){0}, "--reserve=%s: %s", text, why);
     return false;
 }
 
@@ -62,7 +77,8 @@ load_plan(Session *s, Module *m)
 {
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
-    return take_limit(s, m);
+    take_limit(s, m);
+    return take_reserve(s, m);
 }
 
 Module *
@@ -71,4 +87,30 @@ load_module(Session *s, const char *path)
     Module *m = load_has_suffix(path, ".edl") ? load_model(s, path)
                                               : load_text(s, path);
     return m && load_plan(s, m) ? m : NULL;
+}
+
+/* One name, or several with commas between them. */
+static bool
+are_passes(Arena *a, const char *flag, const char *names)
+{
+    for (const char *p = names; p; p = strchr(p, ',')) {
+        p += *p == ',';
+        const char *name = arena_strndup(a, p, strcspn(p, ",")), *near;
+        if (pass_exists(name, &near))
+            continue;
+        fprintf(stderr, "edlc: %s=%s: there is no pass %s%s%s%s\n", flag, names,
+                name, near ? "; did you mean " : "", near ? near : "",
+                near ? "?" : "");
+        return false;
+    }
+    return true;
+}
+
+bool
+load_pass_flags(const Session *s)
+{
+    const Options *o = s->options;
+    return are_passes(s->arena, "--dump", o->dump) &&
+           are_passes(s->arena, "--stop-after", o->stop_after) &&
+           are_passes(s->arena, "--only", o->only);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "frontend/size.h"
 #include "ir/base/diag.h"
 
 #define ON(command) (1u << CMD_##command)
@@ -112,9 +113,23 @@ is_choice(const char *choices, const char *word)
     return false;
 }
 
+/* A limit may be a share as well. */
+static bool
+check_size(const OptionInfo *o, const char *value)
+{
+    bool share = o->field == offsetof(Options, memory);
+    if (size_parse(value) >= share || (share && size_share(value) > 0))
+        return true;
+    fprintf(stderr, "edlc: %s=%s: expected a size as 3GiB%s\n", o->flag, value,
+            share ? ", or 80%" : "");
+    return false;
+}
+
 static bool
 check_value(const OptionInfo *o, const char *value)
 {
+    if (o->value && !strcmp(o->value, "SIZE") && !check_size(o, value))
+        return false;
     if (o->value && strchr(o->value, '|') && !is_choice(o->value, value)) {
         fprintf(stderr, "edlc: expected %s=%s, found %s\n", o->flag, o->value,
                 value);

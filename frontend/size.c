@@ -49,3 +49,21 @@ size_parse(const char *text)
         return -1;
     return whole * unit + (int64_t)(part * (double)unit / (double)scale);
 }
+
+double
+size_share(const char *text)
+{
+    enum { MOST = 15 };
+    size_t whole = strspn(text, "0123456789"), part = 0;
+    const char *end = text + whole;
+    double share = 0, scale = 1;
+    for (size_t i = 0; i < whole && i < MOST; i++)
+        share = 10 * share + (text[i] - '0');
+    if (*end == '.')
+        end += 1 + (part = strspn(end + 1, "0123456789"));
+    if (!whole || whole > MOST || part > MOST || strcmp(end, "%") != 0)
+        return -1;
+    for (size_t i = 0; i < part; i++)
+        scale /= 10, share += scale * (text[whole + 1 + i] - '0');
+    return share > 0 ? share : -1;
+}

@@ -35,24 +35,34 @@ check_order(void)
                 order[i].why);
 }
 
+bool
+pass_exists(const char *name, const char **near)
+{
+    const char *legal[PASS_COUNT];
+    for (int i = 0; i < PASS_COUNT; i++) {
+        legal[i] = pass_info[i].name;
+        if (strcmp(name, legal[i]) == 0)
+            return true;
+    }
+    *near = diag_nearest(name, legal, PASS_COUNT);
+    return false;
+}
+
 /* PASS_COUNT for NULL; -1, and an error, for a name that is none. */
 static int
 pass_named(Module *m, const char *name)
 {
-    const char *legal[PASS_COUNT];
-    int i;
-    for (i = 0; i < PASS_COUNT; i++) {
-        legal[i] = pass_info[i].name;
-        if (name && strcmp(name, legal[i]) == 0)
-            return i;
-    }
+    const char *near;
     if (!name)
         return PASS_COUNT;
-    const char *near = diag_nearest(name, legal, PASS_COUNT);
-    diag_error(m->diag, (Span){0}, "there is no pass `%s`%s%s%s", name,
-               near ? "; did you mean `" : "", near ? near : "",
-               near ? "`?" : "");
-    return -1;
+    if (!pass_exists(name, &near)) {
+        diag_error(m->diag, (Span){0}, "there is no pass `%s`", name);
+        return -1;
+    }
+    int i = 0;
+    while (strcmp(name, pass_info[i].name) != 0)
+        i++;
+    return i;
 }
 
 static long long

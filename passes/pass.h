@@ -22,6 +22,9 @@ enum {
 
 extern const PassInfo pass_info[PASS_COUNT];
 
+/* False, and the nearest name or NULL in *near, when there is no such pass. */
+bool pass_exists(const char *name, const char **near);
+
 #define PASS(id, help) bool pass_##id(Module *m);
 #define ORDER(before, after, why)
 #include "passes/passes.def"
