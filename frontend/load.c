@@ -75,6 +75,8 @@ take_reserve(Session *s, Module *m)
 bool
 load_plan(Session *s, Module *m)
 {
+    if (s->options->target)
+        module_set_option(m, "target", s->options->target);
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
     take_limit(s, m);
