@@ -72,6 +72,7 @@ element_body(Kernel *k)
     const Node *n = k->node;
     Type t = full_type(n);
     Loops s = loops_new(k, &t, 0);
+    s.wide = true;
     Cells c = cells_new(k, &s);
     if (n->op == OP_fused)
         graph_each(n->body, b)

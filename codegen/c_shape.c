@@ -32,6 +32,7 @@ copy_body(Kernel *k)
     const Copy *m = k->aux;
     Dtype d = m->from->type.dtype;
     Loops s = loops_new(k, &m->space, 0);
+    s.wide = true;
     int from = loops_strided(
         &s, kernel_value(k, m->from, m->from_offset, false), d, m->from_stride);
     int to = loops_strided(&s, kernel_value(k, m->to, m->to_offset, true), d,

@@ -70,6 +70,62 @@ end_folds(Cells *c, int level)
     }
 }
 
+/* ---- four elements a thread ---- */
+
+static bool
+is_stored(const Cells *c, int access)
+{
+    for (int i = 0; i < c->stores.n; i++)
+        if (c->stores.at[i].access == access)
+            return true;
+    return false;
+}
+
+static bool
+is_loaded(const Cells *c, int access)
+{
+    for (int i = 0; i < c->cell.n; i++)
+        if (c->cell.at[i].kind == CELL_load && c->cell.at[i].access == access)
+            return true;
+    return false;
+}
+
+/* Reads all that is read so, and opens a loop over the four. */
+static bool
+open_lanes(Cells *c)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    bool any = false;
+    for (int i = 0; i < s->access.n; i++) {
+        const Access *a = &s->access.at[i];
+        if (!a->lanes)
+            continue;
+        any = true;
+        emit_line(e, "float %s[4];", a->lanes);
+        if (is_loaded(c, i))
+            emit_line(e, "edl_load4(%s, %s + c0);", a->lanes, a->base);
+    }
+    if (!any)
+        return false;
+    emit_line(e, "#pragma unroll");
+    emit_open(e, "for (int l = 0; l < 4; l++)");
+    return true;
+}
+
+static void
+close_lanes(Cells *c, size_t body)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
+    emit_close(e, "");
+    for (int i = 0; i < s->access.n; i++)
+        if (s->access.at[i].lanes && is_stored(c, i))
+            emit_line(e, "edl_store4(%s + c0, %s);", s->access.at[i].base,
+                      s->access.at[i].lanes);
+}
+
 static int
 open_columns(Cells *c)
 {
@@ -109,7 +165,11 @@ emit_pass(Cells *c, int level)
         return;
     start_folds(c, level);
     int open = open_columns(c);
+    bool lanes = open_lanes(c);
+    size_t body = c->k->out.n;
     emit_body(c, level);
+    if (lanes)
+        close_lanes(c, body);
     for (int i = 0; i < open; i++)
         emit_close(&c->k->out, "");
     end_folds(c, level);

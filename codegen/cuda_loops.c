@@ -38,6 +38,36 @@ threads_of(const Loops *s)
     return (int)(threads < most ? threads : most);
 }
 
+/* Four neighbouring floats of the access are 16 bytes at a multiple of 16. */
+static bool
+is_wide(const Loops *s, const Access *a)
+{
+    if (a->param < 0 || a->dtype != DT_f32 || a->shift || a->inner[0] != 1 ||
+        s->k->params.at[a->param].offset % 4)
+        return false;
+    for (int i = 0; i < s->n_outer; i++)
+        if (a->outer[i] % 4)
+            return false;
+    return true;
+}
+
+/* Elements of a thread: 4 where some operand is read or written so. */
+static int
+elements_of(Loops *s)
+{
+    bool any = false;
+    if (!s->wide || s->n_inner != 1 || s->inner[0] % 4)
+        return 1;
+    for (int i = 0; i < s->access.n; i++) {
+        Access *a = &s->access.at[i];
+        if (!is_wide(s, a))
+            continue;
+        any = true;
+        a->lanes = kernel_local(s->k, "lanes");
+    }
+    return any ? 4 : 1;
+}
+
 static LoopMode
 mode_of(const Loops *s)
 {
@@ -47,17 +77,21 @@ mode_of(const Loops *s)
     return apart && s->n_inner <= 1 && !s->row_stores ? MODE_element : MODE_row;
 }
 
-/* Thread (r, c) of so many columns of every row. */
+/* Thread (r, c) of so many columns of every row, or (r, c0) where it does
+ * `each` neighbouring elements. */
 static void
-open_threads(Loops *s, int64_t columns)
+open_threads(Loops *s, int64_t columns, int each)
 {
     Kernel *k = s->k;
     Arena *a = k->cg->arena;
+    const char *name = each > 1 ? "c0" : "c";
+    const char *by = each > 1 ? " * 4" : "";
+    columns /= each;
     int64_t n = loops_rows(s) * columns;
     const char *type = is_near(s) ? "int32_t" : "int64_t";
     k->run = RUN_threads;
     k->count = n;
-    if (n == 1)
+    if (n == 1 && each == 1)
         return;
     head_line(k, NULL,
               arena_printf(a, "const %s thread = (%s)edl_thread();", type,
@@ -66,16 +100,17 @@ open_threads(Loops *s, int64_t columns)
     head_line(k, NULL, "    return;");
     if (columns == 1) {
         head_line(k, "r", arena_printf(a, "const %s r = thread;", type));
-        head_line(k, "c", arena_printf(a, "const %s c = 0;", type));
+        head_line(k, name, arena_printf(a, "const %s %s = 0;", type, name));
         return;
     }
     head_line(k, "r",
               arena_printf(a, "const %s r = thread / %" PRId64 ";", type,
                            columns));
-    head_line(k, "c",
-              s->n_outer ? arena_printf(a, "const %s c = thread %% %" PRId64
-                                           ";", type, columns)
-                         : arena_printf(a, "const %s c = thread;", type));
+    head_line(k, name,
+              s->n_outer ? arena_printf(a, "const %s %s = thread %% %" PRId64
+                                           "%s;", type, name, columns, by)
+                         : arena_printf(a, "const %s %s = thread%s;", type,
+                                        name, by));
 }
 
 void
@@ -89,7 +124,7 @@ cuda_loops_open(Loops *s)
         return;
     }
     if (s->mode == MODE_element) {
-        open_threads(s, loops_columns(s));
+        open_threads(s, loops_columns(s), elements_of(s));
     } else {
         k->run = RUN_blocks;
         k->count = loops_rows(s);
@@ -105,6 +140,6 @@ cuda_loops_open(Loops *s)
 void
 cuda_open_columns(Loops *s)
 {
-    open_threads(s, s->n_inner ? s->inner[s->n_inner - 1] : 1);
+    open_threads(s, s->n_inner ? s->inner[s->n_inner - 1] : 1, 1);
     loops_rows_here(s);
 }

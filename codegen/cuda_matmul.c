@@ -324,6 +324,7 @@ rest_body(Kernel *k)
     const Node *n = p->node, *matmul = scratch_matmul(n);
     const Value *v = matmul->results[0];
     Loops s = loops_new(k, &v->type, 0);
+    s.wide = true;
     Cells c = cells_new(k, &s);
     cells_bind(&c, v, cells_load(&c, product_access(&s, p), v->name));
     graph_each(n->body, b) {

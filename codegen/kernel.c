@@ -227,7 +227,11 @@ kernel_value(Kernel *k, const Value *v, int64_t offset, bool write)
     Param p = {.type = pointer_type(k, v->type.dtype),
                .pointer = true,
                .pass = address_value(k->cg, v, offset),
-               .written = write};
+               .written = write,
+               .offset = offset + v->layout.offset};
+    const Tensor *t = v->home->tensor;
+    if (t && t->kind == TENSOR_input) /* a microbatch begins anywhere */
+        p.offset += type_elements(&t->type);
     return add_param(k, p, v->name);
 }
 
@@ -237,7 +241,8 @@ kernel_tensor(Kernel *k, const Tensor *t, bool write)
     Param p = {.type = pointer_type(k, t->type.dtype),
                .pointer = true,
                .pass = address_tensor(k->cg, t, t->layout.offset),
-               .written = write};
+               .written = write,
+               .offset = t->layout.offset};
     return add_param(k, p, t->kind == TENSOR_grad ? "grad" : t->name);
 }
 
@@ -262,7 +267,8 @@ kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
     Param p = {.type = pointer_type(k, d),
                .pointer = true,
                .pass = pass,
-               .written = write};
+               .written = write,
+               .offset = 1};
     return add_param(k, p, path);
 }
 

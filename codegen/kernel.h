@@ -48,6 +48,7 @@ typedef struct Param {
     const char *name;
     const char *pass; /* what a call writes */
     bool pointer, written;
+    int64_t offset; /* elements from a multiple of 64 bytes, or a part of it */
 } Param;
 
 typedef struct Kernel Kernel;

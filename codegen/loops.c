@@ -326,6 +326,8 @@ loops_element(Loops *s, int access, const char *at)
 {
     const Access *a = &s->access.at[access];
     Emit e = emit_new(s->k->cg->arena);
+    if (a->lanes && strcmp(at, "c") == 0)
+        return arena_printf(s->k->cg->arena, "%s[l]", a->lanes);
     emit(&e, "%s[", a->base);
     bool any = false;
     for (int i = 0; i < s->n_inner; i++) {

@@ -126,6 +126,28 @@ edl_thread(void)
     return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
+/* 16 bytes at once, at a multiple of 16. */
+static __device__ __forceinline__ void
+edl_load4(float (&x)[4], const float *from)
+{
+    const float4 v = *(const float4 *)(const void *)from;
+    x[0] = v.x;
+    x[1] = v.y;
+    x[2] = v.z;
+    x[3] = v.w;
+}
+
+static __device__ __forceinline__ void
+edl_store4(float *to, const float (&x)[4])
+{
+    float4 v;
+    v.x = x[0];
+    v.y = x[1];
+    v.z = x[2];
+    v.w = x[3];
+    *(float4 *)(void *)to = v;
+}
+
 struct EdlSum {
     __device__ __forceinline__ float
     operator()(float a, float b) const
