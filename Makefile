@@ -1,5 +1,6 @@
 # edlc: make, make test, make bench, make demo, make install (PREFIX, DESTDIR).
 CC      ?= cc
+CXX     ?= c++
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 DATA     = $(PREFIX)/share/edlc
@@ -8,12 +9,13 @@ B       := build
 WARN := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes \
         -Wstrict-prototypes -Werror=switch
 CPPFLAGS += -I. -I$(B) -D_POSIX_C_SOURCE=200809L
-LDLIBS   += -lm -ljansson
+LDLIBS   += -lm -ljansson -lstdc++
+CXXWARN  := -std=c++17 -Wall -Wextra -fno-exceptions -fno-rtti
 
 LIB_SRC  := $(wildcard ir/base/*.c ir/*.c passes/*.c passes/plan/*.c \
               codegen/*.c frontend/*.c)
 LIB_SRC  := $(filter-out frontend/main.c,$(LIB_SRC))
-LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/grammar/edl.tab.o $(B)/grammar/edl.lex.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o) $(B)/passes/plan/toml.o $(B)/embedded.o $(B)/grammar/edl.tab.o $(B)/grammar/edl.lex.o
 # Built into edlc: its library (and what the outputs need beside them).
 EMBED    := $(sort $(wildcard lib/*.edl) $(wildcard runtime/*.[ch] runtime/*.cu*))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -29,6 +31,11 @@ $(B)/libedl.a: $(LIB_OBJ)
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The only C++: the library that reads TOML.
+$(B)/%.o: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CXXWARN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/embedded.c: tools/embed $(EMBED)
 	@mkdir -p $(@D)
@@ -57,20 +64,22 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/libedl.a
 FUZZ_SRC  := $(filter-out tests/fuzz/fuzz_runtime.c,$(wildcard tests/fuzz/*.c))
 FUZZ      := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_MAKE  = $(MAKE) --no-print-directory B=$(B)/san CC=clang
+FUZZ_MAKE  = $(MAKE) --no-print-directory B=$(B)/san CC=clang \
+             CXX=clang++
 
 fuzz: $(FUZZ)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/san/libedl.a
 	@mkdir -p $(@D)
-	clang $(WARN) $(CPPFLAGS) -O1 -g -fsanitize=fuzzer $(SANITIZE) -o $@ \
+	clang $(WARN) $(CPPFLAGS) -O1 -g -fsanitize=fuzzer $(SANITIZE) \
+	    -fsanitize-link-c++-runtime -o $@ \
 	    $< $(B)/san/libedl.a $(LDLIBS)
 
 $(B)/san/libedl.a: FORCE
 	@+$(FUZZ_MAKE) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)" $@
 
-BUILD_NEEDS := gcc libc6-dev flex bison libjansson-dev
-TEST_NEEDS  := $(BUILD_NEEDS) g++ clang llvm-14-tools libclang-rt-14-dev \
+BUILD_NEEDS := gcc g++ libc6-dev flex bison libjansson-dev libtomlplusplus-dev
+TEST_NEEDS  := $(BUILD_NEEDS) clang llvm-14-tools libclang-rt-14-dev \
                python3 python3-torch python3-numpy libopenblas0-openmp pkgconf
 
 # Everything that the tests need, built with what this machine has.

@@ -53,8 +53,8 @@ emit_model(Session *s, Module *m, OutFiles *out)
 Status
 compile_model(Session *s, Module *m, OutFiles *out)
 {
-    if (!take_options(s, m))
-        return STATUS_USAGE;
+    if (!take_options(s, m)) /* a file of the machine that is wrong is input */
+        return s->options->machine && !m->machine ? STATUS_INPUT : STATUS_USAGE;
     Status status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)
         return status;
@@ -71,6 +71,7 @@ flags_fit(const Session *s)
     const char *flag = o->memory       ? "--memory"
                        : o->reserve    ? "--reserve"
                        : o->recompute  ? "--recompute"
+                       : o->machine    ? "--machine"
                        : o->mode       ? "--mode"
                        : o->dims.n     ? "--set"
                        : o->dump       ? "--dump"

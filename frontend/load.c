@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "frontend/cmd_machine.h"
 #include "frontend/lower_session.h"
 #include "frontend/size.h"
 #include "ir/text.h"
@@ -80,7 +81,7 @@ load_plan(Session *s, Module *m)
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
     take_limit(s, m);
-    return take_reserve(s, m);
+    return take_reserve(s, m) && cmd_take_machine(s, m);
 }
 
 Module *

@@ -6,8 +6,8 @@
 #include "ir/graph.h"
 
 bool load_has_suffix(const char *path, const char *suffix);
-/* Takes the flags that plan: --memory, --reserve, --recompute; they win over
- * the file's plan block. False after an error. */
+/* Takes the flags that plan: --memory, --reserve, --recompute, --machine; they
+ * win over the file's plan block. False after an error. */
 bool load_plan(Session *s, Module *m);
 /* Lowers a model or reads IR text, and takes the flags that plan; NULL after an error. */
 Module *load_module(Session *s, const char *path);

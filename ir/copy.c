@@ -172,6 +172,7 @@ module_copy(Arena *a, Diag *d, Module *m)
     to->interner = m->interner;
     to->train = m->train;
     to->slots = m->slots;
+    to->machine = m->machine;
     memcpy(to->region_bytes, m->region_bytes, sizeof to->region_bytes);
     copy_tensors(&c, m);
     for (int i = 0; i < m->graphs.n; i++)

@@ -353,6 +353,8 @@ struct Module {
     int64_t region_bytes[REGION_COUNT]; /* after placement */
     Span region_loc[REGION_COUNT];      /* where they were read */
     int64_t slots;                      /* stash slots */
+    const struct Machine *machine; /* to plan for (passes/plan/machine.h);
+                                    * NULL: the default of the target */
     Planned planned;
     bool over_limit; /* an error in diag says that the plan does not fit under
                       * the limit: exit status 3 */

@@ -1,23 +1,6 @@
 #include "passes/plan/cost.h"
 
-typedef enum {
-#define RATE(id, per_us, unit) RATE_##id,
-#include "passes/plan/rates.def"
-#undef RATE
-    RATE_COUNT
-} Rate;
-
-static const double per_us[RATE_COUNT] = {
-#define RATE(id, rate, unit) [RATE_##id] = rate,
-#include "passes/plan/rates.def"
-#undef RATE
-};
-
-enum {
-    START_NS = 2000,
-    HIDDEN = 4 /* of memory traffic and arithmetic, the lesser hides but for
-                * this part */
-};
+static const double MOST_NS = 1e15; /* sums of them stay in 64 bits */
 
 /* ---- the work of one node ---- */
 
@@ -110,9 +93,9 @@ is_free(const Node *n)
 }
 
 static void
-add(Work *w, Rate rate, double work)
+add(Work *w, const Node *n, Rate rate, double work)
 {
-    w->ns += work * 1000 / per_us[rate];
+    w->ns += machine_work_ns(machine_of(n->graph->module), rate, work);
 }
 
 /* q k' and its product with v, or the five products of the derivative; and an
@@ -121,15 +104,15 @@ static void
 add_attention(Work *w, const Node *n, double products)
 {
     double pairs = attention_pairs(n);
-    add(w, RATE_attention, 2 * products * pairs * attention_width(n));
-    add(w, RATE_function, pairs);
+    add(w, n, RATE_attention, 2 * products * pairs * attention_width(n));
+    add(w, n, RATE_function, pairs);
 }
 
 void
 cost_add(Work *w, const Node *n)
 {
     if (n->op == OP_matmul)
-        add(w, RATE_product, product_flops(n));
+        add(w, n, RATE_product, product_flops(n));
     else if (n->op == OP_attention)
         add_attention(w, n, 2);
     else if (n->op == OP_attention_grad)
@@ -137,18 +120,21 @@ cost_add(Work *w, const Node *n)
     else if (n->op == OP_opaque)
         w->ns += (double)node_int(n, "time", 0);
     else if (!is_free(n))
-        add(w, rate_of(n), elements(n));
+        add(w, n, rate_of(n), elements(n));
 }
 
 /* ---- kernels ---- */
 
 int64_t
-cost_ns(const Work *w)
+cost_ns(const Work *w, const Machine *k)
 {
-    double memory = (double)w->bytes * 1000 / per_us[RATE_memory];
+    double memory = (double)w->bytes / k->device_memory;
     double most = memory > w->ns ? memory : w->ns;
     double least = memory > w->ns ? w->ns : memory;
-    return most > 0 ? (int64_t)(most + least / HIDDEN) + START_NS : 0;
+    double ns = most + least * k->device_shown + k->device_start_ns;
+    if (most <= 0)
+        return 0;
+    return ns < MOST_NS ? (int64_t)ns : (int64_t)MOST_NS;
 }
 
 static void
@@ -210,7 +196,7 @@ cost_kernel(const Node *n)
         w.bytes += type_bytes(&n->results[i]->type);
     if (n->body)
         w.bytes += chunk_bytes(n);
-    return cost_ns(&w);
+    return cost_ns(&w, machine_of(n->graph->module));
 }
 
 int64_t

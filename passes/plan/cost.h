@@ -1,9 +1,9 @@
-/* Predicted times: whole nanoseconds from counted work and the rates of
- * rates.def, the same on any machine. */
+/* Predicted times: whole nanoseconds from counted work and the rates of a
+ * machine file or its default. */
 #ifndef EDL_PASSES_PLAN_COST_H
 #define EDL_PASSES_PLAN_COST_H
 
-#include "ir/graph.h"
+#include "passes/plan/machine.h"
 
 /* What one kernel does; views do nothing. */
 typedef struct Work {
@@ -14,8 +14,8 @@ typedef struct Work {
 /* Adds what a node, not a fused one, computes; not what it reads and writes. */
 void cost_add(Work *w, const Node *n);
 /* A kernel takes as long as its arithmetic or its memory traffic, whichever
- * is more, a quarter of the other, and a little to begin. */
-int64_t cost_ns(const Work *w);
+ * is more, a part of the other, and a little to begin. */
+int64_t cost_ns(const Work *w, const Machine *k);
 /* A node of a graph, fused or not. */
 int64_t cost_kernel(const Node *n);
 int64_t cost_graph(const Graph *g);

@@ -22,7 +22,7 @@ for folder in sorted(FOLDERS - {"runtime"}):
     for where, _, names in sorted(os.walk(os.path.join(root, folder))):
         for name in sorted(names):
             path = os.path.relpath(os.path.join(where, name), root)
-            if not re.search(r"\.([chly]|def)$", name) or DRIVER.match(path):
+            if not re.search(r"\.([chly]|cc|def)$", name) or DRIVER.match(path):
                 continue
             text = open(os.path.join(root, path), encoding="utf-8").read()
             for to in re.findall(r'^ *# *include "([^"]+)"', text, re.M):
