@@ -14,9 +14,8 @@ ladder_is_head(const Node *n)
     return n->body && strcmp(node_word(n, "kind", ""), "head") == 0;
 }
 
-/* Chunks that are half as large give the same bits. */
-static void
-halve_chunks(Module *m, int times)
+void
+ladder_halve(Module *m, int times)
 {
     for (int i = 0; i < m->graphs.n; i++)
         graph_each(m->graphs.at[i], n) {
@@ -33,7 +32,7 @@ ladder_judge(Arena *a, Module *m, const Drop *d, int halved)
 {
     Module *copy = module_copy(a, diag_new(a), m);
     module_set_option(copy, "limit", "");
-    halve_chunks(copy, halved);
+    ladder_halve(copy, halved);
     if (d)
         drop_apply(d, copy);
     for (int i = PASS_phases; i < PASS_COUNT; i++)
@@ -83,7 +82,7 @@ ladder_ns(const Ladder *l, int rung)
 void
 ladder_apply(Ladder *l, int rung, Module *m)
 {
-    halve_chunks(m, l->at.at[rung].halved);
+    ladder_halve(m, l->at.at[rung].halved);
     if (l->at.at[rung].n == 0)
         return;
     ladder_choose(l->drop, &l->at.at[rung]);

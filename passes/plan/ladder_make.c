@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "ir/scratch.h"
+#include "passes/pass.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/ladder_parts.h"
 #include "passes/plan/ladder_steps.h"
 
 enum {
     PARTS = 24, /* rungs at most for a step of equal blocks */
+    ATOMS = 16000, /* in larger graphs that take longer, fewer */
+    LEAST_PARTS = 6,
     RUNGS = 64, /* rungs at most, about, for what is in no block */
     HALVINGS = 3,
     SPACED = 8,
@@ -116,12 +119,20 @@ by_price(const void *a, const void *b)
     return x->kind != y->kind ? x->kind - y->kind : x->to - y->to;
 }
 
+static int
+count_parts(const Make *k)
+{
+    int n = k->l->drop->atoms.n;
+    int parts = n > ATOMS ? (int)((int64_t)PARTS * ATOMS / n) : PARTS;
+    return parts < LEAST_PARTS ? LEAST_PARTS : parts;
+}
+
 /* Early blocks first: what they make again they need last. */
 static void
 take_step(Make *k, const Step *s)
 {
     const BlockKind *b = &k->blocks->kinds.at[s->kind];
-    int part = (b->members.n + PARTS - 1) / PARTS;
+    int parts = count_parts(k), part = (b->members.n + parts - 1) / parts;
     for (int i = 0; i < b->members.n; i++) {
         k->choice[b->members.at[i]] = s->to;
         if ((i + 1) % part == 0 || i + 1 == b->members.n)
@@ -307,22 +318,30 @@ head_ns(const Module *m)
     return ns;
 }
 
-/* The bytes and times of heads whose chunks are halved. */
 static bool
-measure_heads(Make *k)
+place_again(Module *m)
+{
+    for (int r = 0; r < REGION_COUNT; r++)
+        m->region_bytes[r] = 0;
+    for (int i = 0; i < m->graphs.n; i++)
+        m->graphs.at[i]->workspace = 0;
+    return pass_place(m);
+}
+
+/* The bytes and times of heads whose chunks are halved, in the module that
+ * keeps all. */
+static bool
+measure_heads(Make *k, Module *kept)
 {
     for (int h = 0; h <= HALVINGS; h++) {
-        Arena *a = arena_new();
-        Module *m = ladder_judge(a, k->l->m, NULL, h);
-        if (m) {
-            k->head[h] = head_ns(m);
-            k->workspace[h] = other_workspace(m);
-            k->others[h] = ladder_bytes(m) - m->region_bytes[REGION_stash] -
-                           m->region_bytes[REGION_workspace];
-        }
-        arena_free(a);
-        if (!m)
+        if (h > 0)
+            ladder_halve(kept, 1);
+        if (h > 0 && !place_again(kept))
             return false;
+        k->head[h] = head_ns(kept);
+        k->workspace[h] = other_workspace(kept);
+        k->others[h] = ladder_bytes(kept) - kept->region_bytes[REGION_stash] -
+                       kept->region_bytes[REGION_workspace];
         if (h > 0 && k->workspace[h] >= k->workspace[h - 1])
             break;
         k->n_halvings = h + 1;
@@ -344,9 +363,10 @@ ladder_make(Arena *a, Module *m)
     Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
     k.stash = kept->region_bytes[REGION_stash];
-    if (!measure_heads(&k))
+    int64_t total = ladder_bytes(kept);
+    if (!measure_heads(&k, kept))
         return NULL;
     fill(&k);
-    l->at.at[0].total = ladder_bytes(kept);
+    l->at.at[0].total = total;
     return l;
 }

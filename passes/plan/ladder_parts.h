@@ -10,6 +10,8 @@ Module *ladder_judge(Arena *a, Module *m, const Drop *d, int halved);
 /* Of all regions of the device. */
 int64_t ladder_bytes(const Module *m);
 bool ladder_is_head(const Node *n);
+/* Halves the chunks of the heads, which changes no bit. */
+void ladder_halve(Module *m, int times);
 /* d's choice becomes the rung's. */
 void ladder_choose(Drop *d, const Rung *r);
 
