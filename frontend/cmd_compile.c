@@ -1,5 +1,6 @@
 #include "frontend/compile.h"
 
+#include "frontend/cmd_passes.h"
 #include "frontend/load.h"
 #include "frontend/lower_session.h"
 #include "frontend/output.h"
@@ -143,7 +144,7 @@ cmd_compile(Session *s)
     Modules models = {0};
     OutFiles all = {0};
     Module *schedule = NULL;
-    if (!session_one_input(s, &path) || !load_pass_flags(s) ||
+    if (!session_one_input(s, &path) || !cmd_passes_known(s) ||
         (edited && !flags_fit(s)))
         return STATUS_USAGE;
     if (edited && !(schedule = schedule_read(s, edited)))

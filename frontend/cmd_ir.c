@@ -1,3 +1,4 @@
+#include "frontend/cmd_passes.h"
 #include "frontend/load.h"
 #include "frontend/lower_session.h"
 #include "ir/text.h"
@@ -61,7 +62,7 @@ Status
 cmd_ir(Session *s)
 {
     const char *path;
-    if (!session_one_input(s, &path) || !load_pass_flags(s))
+    if (!session_one_input(s, &path) || !cmd_passes_known(s))
         return STATUS_USAGE;
     Module *m = read_module(s, path);
     if (!m || !load_plan(s, m) || !verify_module(m))

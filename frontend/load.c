@@ -7,7 +7,6 @@
 #include "frontend/size.h"
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "passes/pass.h"
 
 bool
 load_has_suffix(const char *path, const char *suffix)
@@ -90,30 +89,4 @@ load_module(Session *s, const char *path)
     Module *m = load_has_suffix(path, ".edl") ? load_model(s, path)
                                               : load_text(s, path);
     return m && load_plan(s, m) ? m : NULL;
-}
-
-/* One name, or several with commas between them. */
-static bool
-are_passes(Arena *a, const char *flag, const char *names)
-{
-    for (const char *p = names; p; p = strchr(p, ',')) {
-        p += *p == ',';
-        const char *name = arena_strndup(a, p, strcspn(p, ",")), *near;
-        if (pass_exists(name, &near))
-            continue;
-        fprintf(stderr, "edlc: %s=%s: there is no pass %s%s%s%s\n", flag, names,
-                name, near ? "; did you mean " : "", near ? near : "",
-                near ? "?" : "");
-        return false;
-    }
-    return true;
-}
-
-bool
-load_pass_flags(const Session *s)
-{
-    const Options *o = s->options;
-    return are_passes(s->arena, "--dump", o->dump) &&
-           are_passes(s->arena, "--stop-after", o->stop_after) &&
-           are_passes(s->arena, "--only", o->only);
 }

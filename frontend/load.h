@@ -12,8 +12,4 @@ bool load_plan(Session *s, Module *m);
 /* Lowers a model or reads IR text, and takes the flags that plan; NULL after an error. */
 Module *load_module(Session *s, const char *path);
 
-/* Whether the flags --dump, --stop-after and --only name passes; false after a
- * message of wrong usage. */
-bool load_pass_flags(const Session *s);
-
 #endif
