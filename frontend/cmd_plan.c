@@ -1,28 +1,18 @@
-/* edlc plan: what a model takes, by class; where the peak is; what is large. */
-#include <jansson.h>
+/* edlc plan: what a model takes, by class; where the peak is; what is kept,
+ * moved and made again; what is large. */
+#include "frontend/cmd_plan.h"
 
 #include "frontend/cmd_plan_costs.h"
-#include "frontend/cmd_plan_curve.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/pass.h"
-#include "passes/plan/again.h"
 #include "passes/plan/cost.h"
-#include "passes/plan/report.h"
 
 enum { LARGEST = 10, WORDS = 12 };
 
-/* A class of memory: a region, or a part of one. */
-typedef struct Class {
-    const char *key, *text;
-    Region region;
-    bool part; /* of the region's row above */
-    unsigned kinds;
-} Class;
-
 #define KIND(k) (1u << TENSOR_##k)
 
-static const Class classes[] = {
+const PlanClass plan_classes[PLAN_CLASSES] = {
     {"state", "state", REGION_state, false, 0},
     {"parameters", "  parameters", REGION_state, true,
      KIND(param) | KIND(frozen)},
@@ -32,97 +22,98 @@ static const Class classes[] = {
     {"stash", "stash", REGION_stash, false, 0},
     {"workspace", "workspace", REGION_workspace, false, 0},
     {"io", "inputs and outputs", REGION_io, false, 0},
+    {"host", "off: memory of the host", REGION_host, false, 0},
+    {"disk", "off: on disk", REGION_disk, false, 0},
 };
 
-enum { N_CLASSES = sizeof classes / sizeof classes[0] };
-
-static int64_t
-class_bytes(const Module *m, const Class *c)
+int64_t
+plan_class_bytes(const Module *m, const PlanClass *c)
 {
     int64_t bytes = 0;
     if (!c->part)
         return m->region_bytes[c->region];
     for (int i = 0; i < m->tensors.n; i++)
-        if (c->kinds >> m->tensors.at[i]->kind & 1)
+        if (m->tensors.at[i]->region == c->region &&
+            c->kinds >> m->tensors.at[i]->kind & 1)
             bytes += m->tensors.at[i]->bytes;
     return bytes;
 }
 
-static const char *
-line_type(Arena *a, const ReportLine *l)
+const char *
+plan_line_type(Arena *a, const ReportLine *l)
 {
     return l->type ? text_type(a, l->type) : "temporaries of the kernel";
 }
 
-static int
-count_nodes(const Graph *g)
+double
+plan_factor(const PlanView *p)
 {
-    int n = 0;
-    graph_each(g, node)
-        n++;
-    return n;
+    return p->before.ns > 0 ? (double)p->after.ns / (double)p->before.ns : 1;
 }
 
-/* What a plan changes: a step that makes nothing again, and the step now. */
-typedef struct Change {
-    CurvePoint before, after;
-    Agains again;
-} Change;
-
-static Change
-find_change(Session *s, const Module *m, const Report *r)
+static void
+find_change(PlanView *p)
 {
-    Change c = {.again = again_find(s->arena, m)};
-    const char *program = module_graph(m, "infer") ? "infer" : "step";
-    const Planned *p = &m->planned;
-    c.after = (CurvePoint){r->total,
-                           p->ns ? p->ns : cost_program(m, program)};
-    c.before = p->ns ? (CurvePoint){p->kept_bytes, p->kept_ns} : c.after;
-    return c;
-}
-
-static double
-factor(const Change *c)
-{
-    return c->before.ns > 0 ? (double)c->after.ns / (double)c->before.ns : 1;
+    const char *program = module_graph(p->m, "infer") ? "infer" : "step";
+    const Planned *n = &p->m->planned;
+    int64_t ns = n->ns ? n->ns : cost_program(p->m, program);
+    p->after = (CurvePoint){p->report.total, ns};
+    p->before = n->ns ? (CurvePoint){n->kept_bytes, n->kept_ns} : p->after;
 }
 
 /* ---- text ---- */
 
 /* The first ones and the last. */
 static const char *
-joined(Session *s, const char *const *words, int n)
+joined(Arena *a, const char *const *words, int n)
 {
     const char *text = "";
     for (int i = 0; i < n; i++) {
         bool skips = n > WORDS && i == WORDS - 2;
-        text = arena_printf(s->arena, "%s%s%s%s", text, i ? ", " : "",
+        text = arena_printf(a, "%s%s%s%s", text, i ? ", " : "",
                             skips ? "... " : "", words[skips ? n - 1 : i]);
         if (skips)
-            return arena_printf(s->arena, "%s (%d)", text, n);
+            return arena_printf(a, "%s (%d)", text, n);
     }
     return text;
 }
 
 static void
-print_change(Session *s, const Change *c)
+print_fate(Arena *a, Fate fate, const FateLine *f)
+{
+    if (f->values.n == 0)
+        return;
+    printf("    %-10s %16lld bytes", fate_name[fate], (long long)f->bytes);
+    if (f->ns > 0)
+        printf(", %.3f ms a microbatch", (double)f->ns / 1e6);
+    printf(": %s\n", joined(a, f->values.at, f->values.n));
+}
+
+static void
+print_blocks(const PlanView *p)
+{
+    Arena *a = p->s->arena;
+    if (p->summary.at.n > 0)
+        printf("for the backward pass\n");
+    for (int i = 0; i < p->summary.at.n; i++) {
+        const BlockLine *x = &p->summary.at.at[i];
+        printf("  %s%s%s\n", x->blocks.n ? "in " : "outside of blocks",
+               joined(a, x->blocks.at, x->blocks.n),
+               x->blocks.n > 1 ? " alike, together" : "");
+        for (int f = 0; f < FATE_COUNT; f++)
+            print_fate(a, f, &x->fate[f]);
+    }
+}
+
+static void
+print_change(const PlanView *p)
 {
     printf("  %-22s %16.3f ms, as predicted\n", "time of a step",
-           (double)c->after.ns / 1e6);
-    if (c->again.at.n == 0)
-        return;
-    printf("  %-22s %16lld bytes, %.3f ms; now x %.4f\n", "with all kept",
-           (long long)c->before.bytes, (double)c->before.ns / 1e6, factor(c));
-    printf("made again\n");
-    for (int i = 0; i < c->again.at.n; i++) {
-        const Again *x = &c->again.at.at[i];
-        const char *where = joined(s, x->blocks.at, x->blocks.n);
-        printf("  %s%s%s: %lld bytes, %.3f ms a microbatch\n",
-               x->blocks.n ? "in " : "outside of blocks", where,
-               x->blocks.n > 1 ? " alike, together" : "", (long long)x->bytes,
-               (double)x->ns / 1e6);
-        printf("    %s\n", joined(s, x->values.at, x->values.n));
-    }
+           (double)p->after.ns / 1e6);
+    if (p->before.ns != p->after.ns || p->before.bytes != p->after.bytes)
+        printf("  %-22s %16lld bytes, %.3f ms; now x %.4f\n", "with all kept",
+               (long long)p->before.bytes, (double)p->before.ns / 1e6,
+               plan_factor(p));
 }
 
 static void
@@ -133,155 +124,93 @@ print_row(const char *text, int64_t bytes)
 }
 
 static void
-print_text(Session *s, const Module *m, const Report *r, const Change *c)
+print_rows(const PlanView *p)
 {
-    printf("%s\n", m->name);
-    for (int i = 0; i < N_CLASSES; i++) {
-        int64_t bytes = class_bytes(m, &classes[i]);
-        if (!classes[i].part || bytes > 0)
-            print_row(classes[i].text, bytes);
+    const char *limit = module_option(p->m, "limit");
+    for (int i = 0; i < PLAN_CLASSES; i++) {
+        const PlanClass *c = &plan_classes[i];
+        int64_t bytes = plan_class_bytes(p->m, c);
+        bool off = c->region == REGION_host || c->region == REGION_disk;
+        if (!(c->part || off) || bytes > 0)
+            print_row(c->text, bytes);
     }
-    print_row("total", r->total);
-    if (module_option(m, "limit"))
-        printf("  %-22s %16s\n", "limit", module_option(m, "limit"));
-    print_change(s, c);
+    print_row("total", p->report.total);
+    if (limit)
+        printf("  %-22s %16s\n", "limit", limit);
+}
+
+static void
+print_text(const PlanView *p)
+{
+    const Report *r = &p->report;
+    printf("%s\n", p->m->name);
+    print_rows(p);
+    print_change(p);
+    print_blocks(p);
     if (r->peak)
         printf("peak at step %d of %d of %s: %s, %lld bytes of workspace\n",
-               r->peak->order + 1, count_nodes(r->graph), r->graph->name,
+               r->peak->order + 1, report_count(r->graph), r->graph->name,
                report_node_name(r->peak), (long long)r->load);
     printf("largest\n");
     for (int i = 0; i < r->largest.n && i < LARGEST; i++) {
         const ReportLine *l = &r->largest.at[i];
         printf("  %16lld  %-10s %s : %s\n", (long long)l->bytes,
-               region_name[l->region], l->name, line_type(s->arena, l));
+               region_name[l->region], l->name, plan_line_type(p->s->arena, l));
     }
 }
 
-/* ---- JSON ---- */
+/* ---- the command ---- */
 
-static json_t *
-json_peak(const Report *r)
+/* Up to where the ladder begins, the curve if somebody asks, and the rest. */
+static bool
+run_passes(PlanView *p)
 {
-    if (!r->peak)
-        return json_null();
-    return json_pack("{s:s, s:s, s:i, s:i, s:I}", "graph", r->graph->name,
-                     "node", report_node_name(r->peak), "step",
-                     r->peak->order + 1, "steps", count_nodes(r->graph),
-                     "workspace", (json_int_t)r->load);
+    const Options *o = p->s->options;
+    PassOptions first = {.stop_after = "fuse", .out = stdout};
+    PassOptions rest = {.after = "fuse", .out = stdout};
+    if (p->m->programs.n > 0) /* a schedule stays as it is */
+        rest = (PassOptions){.only = "place", .out = stdout};
+    else if (!passes_run(p->m, &first))
+        return false;
+    if (o->curve || o->report)
+        p->curve = curve_find(p->s->arena, p->m);
+    return passes_run(p->m, &rest);
 }
 
-static json_t *
-json_largest(Session *s, const Report *r)
+static bool
+write_files(PlanView *p)
 {
-    json_t *list = json_array();
-    for (int i = 0; i < r->largest.n; i++) {
-        const ReportLine *l = &r->largest.at[i];
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:I}", "name", l->name,
-                                        "region", region_name[l->region],
-                                        "type", line_type(s->arena, l), "bytes",
-                                        (json_int_t)l->bytes));
-    }
-    return list;
-}
-
-static json_t *
-json_words(const char *const *words, int n)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < n; i++)
-        json_array_append_new(list, json_string(words[i]));
-    return list;
-}
-
-static json_t *
-json_point(CurvePoint p)
-{
-    return json_pack("{s:I, s:I}", "bytes", (json_int_t)p.bytes, "ns",
-                     (json_int_t)p.ns);
-}
-
-static json_t *
-json_again(const Agains *all)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < all->at.n; i++) {
-        const Again *x = &all->at.at[i];
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:I, s:I}", "blocks",
-                            json_words(x->blocks.at, x->blocks.n), "values",
-                            json_words(x->values.at, x->values.n), "bytes",
-                            (json_int_t)x->bytes, "ns", (json_int_t)x->ns));
-    }
-    return list;
-}
-
-static json_t *
-json_curve(const Curve *c)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < c->at.n; i++)
-        json_array_append_new(list, json_point(c->at.at[i]));
-    return list;
-}
-
-static void
-print_json(Session *s, const Module *m, const Report *r, const Change *c,
-           const Curve *curve)
-{
-    json_t *top = json_object(), *bytes = json_object();
-    const char *limit = module_option(m, "limit");
-    for (int i = 0; i < N_CLASSES; i++)
-        json_object_set_new(bytes, classes[i].key,
-                            json_integer(class_bytes(m, &classes[i])));
-    json_object_set_new(top, "model", json_string(m->name));
-    json_object_set_new(top, "total", json_integer(r->total));
-    json_object_set_new(top, "limit", limit ? json_string(limit) : json_null());
-    json_object_set_new(top, "fits", json_boolean(!m->over_limit));
-    json_object_set_new(top, "classes", bytes);
-    json_object_set_new(top, "before", json_point(c->before));
-    json_object_set_new(top, "after", json_point(c->after));
-    json_object_set_new(top, "recomputed", json_again(&c->again));
-    if (curve->at.n > 0)
-        json_object_set_new(top, "curve", json_curve(curve));
-    json_object_set_new(top, "peak", json_peak(r));
-    json_object_set_new(top, "largest", json_largest(s, r));
-    json_dumpf(top, stdout, JSON_INDENT(2));
-    printf("\n");
-    json_decref(top);
+    const Options *o = p->s->options;
+    if (o->report || o->trace)
+        p->timeline = timeline_make(p->s->arena, p->m);
+    return (!o->curve ||
+            curve_write(p->s, o->curve, p->m->name, &p->curve, p->after)) &&
+           (!o->report || plan_report(p, o->report)) &&
+           (!o->trace || plan_trace(p, o->trace));
 }
 
 Status
 cmd_plan(Session *s)
 {
+    PlanView p = {.s = s};
     const char *path;
     if (!session_one_input(s, &path))
         return STATUS_USAGE;
     if (load_has_suffix(path, ".csv"))
         return cmd_plan_costs(s, path);
-    Module *m = load_module(s, path);
-    if (!m)
+    if (!(p.m = load_module(s, path)))
         return STATUS_INPUT;
-    Curve curve = {0};
-    const char *svg = s->options->curve;
-    PassOptions first = {.stop_after = "fuse", .out = stdout};
-    PassOptions rest = {.after = "fuse", .out = stdout};
-    if (m->programs.n > 0) /* a schedule stays as it is */
-        rest = (PassOptions){.only = "place", .out = stdout};
-    else if (!passes_run(m, &first))
+    bool done = run_passes(&p);
+    if (!done && !p.m->over_limit)
         return STATUS_INPUT;
-    if (svg)
-        curve = curve_find(s->arena, m);
-    bool done = passes_run(m, &rest);
-    if (!done && !m->over_limit)
-        return STATUS_INPUT;
-    Report r = report_make(s->arena, m);
-    Change c = find_change(s, m, &r);
+    p.report = report_make(s->arena, p.m);
+    p.summary = summary_make(s->arena, p.m);
+    find_change(&p);
     if (s->options->json)
-        print_json(s, m, &r, &c, &curve);
+        plan_json(&p);
     else
-        print_text(s, m, &r, &c);
-    if (svg && !curve_write(s, svg, m->name, &curve, c.after))
+        print_text(&p);
+    if (!write_files(&p))
         return STATUS_INPUT;
     return done ? STATUS_DONE : STATUS_LIMIT;
 }

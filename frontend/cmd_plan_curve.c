@@ -1,6 +1,6 @@
 #include "frontend/cmd_plan_curve.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #include "frontend/output.h"
 #include "passes/plan/ladder.h"
@@ -49,23 +49,10 @@ curve_find(Arena *a, Module *m)
 
 typedef struct Picture {
     Arena *a;
-    VEC(char) text;
+    Page *page;
     double low, high; /* MiB at the left and right */
     double most;      /* times the bound at the top; 1 at the bottom */
 } Picture;
-
-static void put(Picture *p, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-put(Picture *p, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    for (const char *s = arena_vprintf(p->a, fmt, ap); *s; s++)
-        vec_push(p->a, &p->text, *s);
-    va_end(ap);
-}
 
 static double
 mib(int64_t bytes)
@@ -88,8 +75,9 @@ up(const Picture *p, double y)
 static void
 put_text(Picture *p, double x, double y, const char *anchor, const char *text)
 {
-    put(p, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y,
-        anchor, text);
+    page_put(p->page,
+             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y,
+             anchor, text);
 }
 
 static void
@@ -99,15 +87,18 @@ put_axes(Picture *p, const char *model)
              arena_printf(p->a, "%s: time of a step over memory", model));
     put_text(p, WIDTH / 2.0, HEIGHT - 14, "middle",
              "memory of the device, MiB");
-    for (int i = 0; i <= TICKS; i++) {
-        double x = p->low + (p->high - p->low) * i / TICKS;
-        double y = 1 + (p->most - 1) * i / TICKS;
-        put(p, "<path class=\"grid\" d=\"M%.1f %d V%d M%d %.1f H%d\"/>\n",
-            across(p, x), TOP, HEIGHT - BOTTOM, LEFT, up(p, y), WIDTH - RIGHT);
+    double step = page_step(p->high - p->low, TICKS);
+    for (double x = ceil(p->low / step) * step; x <= p->high; x += step) {
+        page_put(p->page, "<path class=\"grid\" d=\"M%.1f %d V%d\"/>\n",
+                 across(p, x), TOP, HEIGHT - BOTTOM);
         put_text(p, across(p, x), HEIGHT - BOTTOM + 18, "middle",
-                 arena_printf(p->a, "%.0f", x));
-        put_text(p, LEFT - 8, up(p, y) + 4, "end",
-                 arena_printf(p->a, "%.3f", y));
+                 arena_printf(p->a, "%g", x));
+    }
+    step = page_step(p->most - 1, TICKS);
+    for (double y = 1; y <= p->most; y += step) {
+        page_put(p->page, "<path class=\"grid\" d=\"M%d %.1f H%d\"/>\n", LEFT,
+                 up(p, y), WIDTH - RIGHT);
+        put_text(p, LEFT - 8, up(p, y) + 4, "end", arena_printf(p->a, "%g", y));
     }
 }
 
@@ -115,13 +106,15 @@ put_axes(Picture *p, const char *model)
 static void
 put_curve(Picture *p, const Curve *c)
 {
-    put(p, "<path class=\"curve\" d=\"M%d %.1f", WIDTH - RIGHT, up(p, 1));
+    page_put(p->page, "<path class=\"curve\" d=\"M%d %.1f", WIDTH - RIGHT,
+             up(p, 1));
     for (int i = 0; i < c->at.n; i++)
-        put(p, " V%.1f H%.1f", up(p, (double)c->at.at[i].ns / (double)c->bound),
-            across(p, mib(c->at.at[i].bytes)));
-    put(p, " V%d\"/>\n", TOP);
-    put(p, "<path class=\"bound\" d=\"M%d %.1f H%d\"/>\n", LEFT, up(p, 1),
-        WIDTH - RIGHT);
+        page_put(p->page, " V%.1f H%.1f",
+                 up(p, (double)c->at.at[i].ns / (double)c->bound),
+                 across(p, mib(c->at.at[i].bytes)));
+    page_put(p->page, " V%d\"/>\n", TOP);
+    page_put(p->page, "<path class=\"bound\" d=\"M%d %.1f H%d\"/>\n", LEFT,
+             up(p, 1), WIDTH - RIGHT);
 }
 
 static void
@@ -129,7 +122,8 @@ put_now(Picture *p, const Curve *c, CurvePoint now)
 {
     double x = across(p, mib(now.bytes));
     double y = up(p, (double)now.ns / (double)c->bound);
-    put(p, "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", x, y);
+    page_put(p->page,
+             "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", x, y);
     put_text(p, x + (x > WIDTH / 2.0 ? -8 : 8), y - 8,
              x > WIDTH / 2.0 ? "end" : "start",
              arena_printf(p->a, "%.1f MiB, x %.4f", mib(now.bytes),
@@ -139,27 +133,22 @@ put_now(Picture *p, const Curve *c, CurvePoint now)
 static void
 put_head(Picture *p)
 {
-    put(p,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-        "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-        "font-size=\"12\">\n",
-        WIDTH, HEIGHT, WIDTH, HEIGHT);
-    put(p, "<style>.grid{stroke:#ddd}.curve{stroke:#06c;stroke-width:2;"
-           "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4}"
-           ".now{fill:#06c}</style>\n"
-           "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+    page_put(p->page,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+             "font-size=\"12\">\n",
+             WIDTH, HEIGHT, WIDTH, HEIGHT);
+    page_put(p->page,
+             "<style>.grid{stroke:#ddd}.curve{stroke:#06c;stroke-width:2;"
+             "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4}"
+             ".now{fill:#06c}</style>\n"
+             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
 }
 
-bool
-curve_write(Session *s, const char *path, const char *model, const Curve *c,
-            CurvePoint now)
+void
+curve_draw(Page *page, const char *model, const Curve *c, CurvePoint now)
 {
-    Picture p = {.a = s->arena};
-    if (c->at.n == 0) {
-        diag_error(s->diag, (Span){0},
-                   "--curve: %s has no backward pass to plan", model);
-        return false;
-    }
+    Picture p = {.a = page->a, .page = page};
     CurvePoint last = c->at.at[c->at.n - 1];
     double room = mib(c->at.at[0].bytes - last.bytes);
     p.low = mib(last.bytes) - 0.05 * room;
@@ -169,6 +158,19 @@ curve_write(Session *s, const char *path, const char *model, const Curve *c,
     put_axes(&p, model);
     put_curve(&p, c);
     put_now(&p, c, now);
-    put(&p, "</svg>\n");
-    return output_write_file(s, path, p.text.at, (size_t)p.text.n);
+    page_put(page, "</svg>\n");
+}
+
+bool
+curve_write(Session *s, const char *path, const char *model, const Curve *c,
+            CurvePoint now)
+{
+    Page page = {.a = s->arena};
+    if (c->at.n == 0) {
+        diag_error(s->diag, (Span){0},
+                   "--curve: %s has no backward pass to plan", model);
+        return false;
+    }
+    curve_draw(&page, model, c, now);
+    return output_write_file(s, path, page.text.at, (size_t)page.text.n);
 }

@@ -2,6 +2,7 @@
 #ifndef EDL_FRONTEND_CMD_PLAN_CURVE_H
 #define EDL_FRONTEND_CMD_PLAN_CURVE_H
 
+#include "frontend/page.h"
 #include "frontend/session.h"
 #include "ir/graph.h"
 
@@ -18,6 +19,8 @@ typedef struct Curve {
 
 /* m: after `fuse`, with a graph main. Empty where nothing can be planned. */
 Curve curve_find(Arena *a, Module *m);
+/* The curve, not an empty one, as an SVG element. */
+void curve_draw(Page *page, const char *model, const Curve *c, CurvePoint now);
 /* --curve=FILE; now: bytes and time as planned. False after an error. */
 bool curve_write(Session *s, const char *path, const char *model,
                  const Curve *c, CurvePoint now);

@@ -32,5 +32,7 @@ if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
     config.available_features.add("shared")
 if shutil.which("nvcc"):
     config.available_features.add("nvcc")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 if os.path.isdir(os.path.join(build, "fuzz")):
     config.available_features.add("fuzz")

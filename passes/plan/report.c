@@ -16,6 +16,15 @@ report_node_name(const Node *n)
     return n->n_args > 0 ? n->args[0]->name : op_info[n->op].name;
 }
 
+int
+report_count(const Graph *g)
+{
+    int n = 0;
+    graph_each(g, node)
+        n++;
+    return n;
+}
+
 static Node *
 node_at(const Graph *g, int order)
 {

@@ -26,5 +26,7 @@ typedef struct Report {
 Report report_make(Arena *a, Module *m);
 /* A short name of the kernel: that of its first result, or of the tensor. */
 const char *report_node_name(const Node *n);
+/* The nodes of a graph: those of a group are not counted. */
+int report_count(const Graph *g);
 
 #endif

@@ -1,85 +1,137 @@
-#include "passes/plan/again.h"
+#include "passes/plan/summary.h"
 
 #include "passes/plan/cost.h"
 
+const char *const fate_name[FATE_COUNT] = {
+    [FATE_kept] = "kept", [FATE_moved] = "moved", [FATE_again] = "made again"};
+
 typedef struct Block {
     const char *name;
-    const char *text; /* the values' names: what makes blocks equal */
-    Again again;
+    BlockLine line;
 } Block;
 
-typedef struct Find {
+typedef struct Make {
     Arena *a;
     Map by_name; /* index + 1 */
     VEC(Block) blocks;
-} Find;
+} Make;
 
 static Block *
-block_of(Find *f, const char *name)
+block_of(Make *k, const char *name)
 {
     const char *key = name ? name : "";
-    intptr_t at = (intptr_t)map_get(&f->by_name, key);
+    intptr_t at = (intptr_t)map_get(&k->by_name, key);
     if (!at) {
-        vec_push(f->a, &f->blocks, ((Block){.name = name, .text = ""}));
-        at = f->blocks.n;
-        map_put(f->a, &f->by_name, key, (void *)at);
+        vec_push(k->a, &k->blocks, ((Block){.name = name}));
+        at = k->blocks.n;
+        map_put(k->a, &k->by_name, key, (void *)at);
     }
-    return &f->blocks.at[at - 1];
+    return &k->blocks.at[at - 1];
 }
 
 /* h.3.ln_1.re of block h.3: ln_1. */
 static const char *
-short_name(Find *f, const Block *b, const char *name)
+short_name(Make *k, const Block *b, const char *name)
 {
     size_t skip = b->name ? strlen(b->name) : 0, n = strlen(name);
     if (skip && strncmp(name, b->name, skip) == 0 && name[skip] == '.')
         name += skip + 1, n -= skip + 1;
     if (n > 3 && strcmp(name + n - 3, ".re") == 0)
         n -= 3;
-    return arena_strndup(f->a, name, n);
+    return arena_strndup(k->a, name, n);
 }
 
 static void
-add_node(Find *f, const Node *n)
+add_value(Make *k, const char *block, Fate fate, const char *name,
+          int64_t bytes)
 {
-    Block *b = block_of(f, n->block);
-    if (op_info[n->op].flags & OP_VIEW)
-        return;
-    for (int i = 0; i < n->n_results; i++) {
-        const char *name = short_name(f, b, n->results[i]->name);
-        b->text = arena_printf(f->a, "%s%s ", b->text, name);
-        vec_push(f->a, &b->again.values, name);
-        b->again.bytes += type_bytes(&n->results[i]->type);
-    }
-    b->again.ns += cost_kernel(n);
+    Block *b = block_of(k, block);
+    FateLine *line = &b->line.fate[fate];
+    vec_push(k->a, &line->values, short_name(k, b, name));
+    line->bytes += bytes;
 }
 
-Agains
-again_find(Arena *a, const Module *m)
+static void
+add_again(Make *k, const Node *n)
 {
-    Find f = {.a = a};
-    Agains all = {0};
+    if (op_info[n->op].flags & OP_VIEW)
+        return;
+    for (int i = 0; i < n->n_results; i++)
+        add_value(k, n->block, FATE_again, n->results[i]->name,
+                  type_bytes(&n->results[i]->type));
+    block_of(k, n->block)->line.fate[FATE_again].ns += cost_kernel(n);
+}
+
+static void
+add_node(Make *k, const Node *n)
+{
+    block_of(k, n->block);
+    if (n->recomputed)
+        add_again(k, n);
+    if (n->op != OP_write || n->tensor->kind != TENSOR_stash)
+        return;
+    bool here = n->tensor->space == SPACE_device;
+    add_value(k, value_node(n->args[0])->block, here ? FATE_kept : FATE_moved,
+              n->tensor->name, n->tensor->bytes);
+}
+
+/* What makes blocks equal: the values' names. */
+static const char *
+text_of(Make *k, const Block *b)
+{
+    VEC(char) text = {0};
+    for (int f = 0; f < FATE_COUNT; f++) {
+        vec_push(k->a, &text, '\n');
+        for (int i = 0; i < b->line.fate[f].values.n; i++) {
+            for (const char *s = b->line.fate[f].values.at[i]; *s; s++)
+                vec_push(k->a, &text, *s);
+            vec_push(k->a, &text, ' ');
+        }
+    }
+    vec_push(k->a, &text, '\0');
+    return text.at;
+}
+
+static bool
+is_empty(const Block *b)
+{
+    for (int f = 0; f < FATE_COUNT; f++)
+        if (b->line.fate[f].values.n > 0)
+            return false;
+    return true;
+}
+
+static void
+join(Make *k, Summary *s, Map *kinds, const Block *b)
+{
+    const char *key = b->name ? text_of(k, b) : "";
+    intptr_t at = (intptr_t)map_get(kinds, key);
+    if (!at) {
+        vec_push(k->a, &s->at, b->line);
+        at = s->at.n;
+        map_put(k->a, kinds, key, (void *)at);
+    } else {
+        for (int f = 0; f < FATE_COUNT; f++) {
+            s->at.at[at - 1].fate[f].bytes += b->line.fate[f].bytes;
+            s->at.at[at - 1].fate[f].ns += b->line.fate[f].ns;
+        }
+    }
+    if (b->name)
+        vec_push(k->a, &s->at.at[at - 1].blocks, b->name);
+    s->again += b->line.fate[FATE_again].bytes;
+}
+
+Summary
+summary_make(Arena *a, const Module *m)
+{
+    Make k = {.a = a};
+    Summary s = {0};
     Map kinds = {0};
     for (int i = 0; i < m->graphs.n; i++)
         graph_each(m->graphs.at[i], n)
-            if (n->recomputed)
-                add_node(&f, n);
-    for (int i = f.blocks.n - 1; i >= 0; i--) {
-        Block *b = &f.blocks.at[i];
-        const char *key = b->name ? b->text : "";
-        intptr_t at = (intptr_t)map_get(&kinds, key);
-        if (b->again.values.n == 0)
-            continue;
-        if (!at) {
-            vec_push(a, &all.at, b->again);
-            at = all.at.n;
-            map_put(a, &kinds, key, (void *)at);
-        } else {
-            all.at.at[at - 1].bytes += b->again.bytes;
-            all.at.at[at - 1].ns += b->again.ns;
-        }
-        if (b->name)
-            vec_push(a, &all.at.at[at - 1].blocks, b->name);
-    }
-    return all;
+            add_node(&k, n);
+    for (int i = 0; i < k.blocks.n; i++)
+        if (!is_empty(&k.blocks.at[i]))
+            join(&k, &s, &kinds, &k.blocks.at[i]);
+    return s;
 }

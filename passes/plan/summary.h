@@ -1,20 +1,30 @@
-/* What a placed module makes again, for people: equal blocks in one line. */
-#ifndef EDL_PASSES_PLAN_AGAIN_H
-#define EDL_PASSES_PLAN_AGAIN_H
+/* What a placed module keeps for its backward pass, what it moves and what it
+ * makes again, for people: block by block, equal blocks in one. */
+#ifndef EDL_PASSES_PLAN_SUMMARY_H
+#define EDL_PASSES_PLAN_SUMMARY_H
 
 #include "ir/graph.h"
 
-typedef struct Again {
+typedef enum { FATE_kept, FATE_moved, FATE_again, FATE_COUNT } Fate;
+
+extern const char *const fate_name[FATE_COUNT];
+
+typedef struct FateLine {
+    VEC(const char *) values; /* of one block, without its name */
+    int64_t bytes;            /* of all the blocks */
+    int64_t ns;               /* again: of the kernels, for one microbatch */
+} FateLine;
+
+typedef struct BlockLine {
     VEC(const char *) blocks; /* in program order; none: outside of blocks */
-    VEC(const char *) values; /* of a block, without its name */
-    int64_t bytes;            /* of the values of all blocks */
-    int64_t ns;               /* of their kernels, for one microbatch */
-} Again;
+    FateLine fate[FATE_COUNT];
+} BlockLine;
 
-typedef struct Agains {
-    VEC(Again) at;
-} Agains;
+typedef struct Summary {
+    VEC(BlockLine) at;
+    int64_t again; /* bytes that are made again */
+} Summary;
 
-Agains again_find(Arena *a, const Module *m);
+Summary summary_make(Arena *a, const Module *m);
 
 #endif
