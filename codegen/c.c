@@ -179,10 +179,10 @@ emit_node(Cg *cg, const Node *n)
         return;
     case OP_offload:
     case OP_fetch:
+        c_copy(cg, n);
+        return;
     case OP_wait:
-        cg_refuse(cg, n,
-                  "copies between memory spaces need the offload "
-                  "capability, which this edlc does not have");
+        c_wait(cg, n);
         return;
     case OP_quantize:
     case OP_dequantize:
@@ -307,14 +307,15 @@ emit_graph(CModel *m, Graph *graph)
     cg->calls = emit_new(cg->arena);
     cg->calls.indent = 1;
     cg->inputs = (Map){0};
-    cg->uses_mb = false;
+    cg->uses_mb = cg->uses_slot = false;
+    cg->tickets = (Map){0};
     memset(cg->uses, 0, sizeof cg->uses);
     storage_mark_constants(graph);
     emit_nodes(cg, graph);
     for (int i = 0; i < m->inputs.n; i++)
         g.in |= map_get(&cg->inputs, m->inputs.at[i]->name) != NULL;
     g.mb = cg->uses_mb;
-    g.slot = cg->uses[REGION_stash] && cg->m->slots > 1;
+    g.slot = (cg->uses[REGION_stash] && cg->m->slots > 1) || cg->uses_slot;
     Emit e = emit_new(cg->arena);
     emit_comment(&e, graph_comment(m, &g));
     emit_line(&e, "static void");

@@ -42,6 +42,9 @@ void c_attention_grad(Cg *cg, const Node *n);
 void c_global_norm(Cg *cg, const Node *n);
 void c_sweep(Cg *cg, const Node *n); /* adamw, sgd: alone or together      */
 void c_count(Cg *cg, const Node *n);
+/* codegen/c_copy.c: offload and fetch; wait */
+void c_copy(Cg *cg, const Node *n);
+void c_wait(Cg *cg, const Node *n);
 void c_learning_rate(Cg *cg, const Node *n);
 
 /* One row of cells for the nodes of a row or reduce group (codegen/c_row.c):

@@ -127,8 +127,9 @@ region_text(Region r)
         return "EDL_IO";
     case REGION_host:
         return "EDL_HOST";
-    case REGION_none:
     case REGION_disk:
+        return "EDL_DISK";
+    case REGION_none:
     case REGION_COUNT:
         break;
     }
@@ -382,6 +383,35 @@ counter_index(const CModel *m)
     return -1;
 }
 
+static bool
+has_offload(const CModel *m)
+{
+    return m->cg.m->region_bytes[REGION_host] > 0 ||
+           m->cg.m->region_bytes[REGION_disk] > 0;
+}
+
+/* Of `disk:FOLDER`; NULL: the current one. */
+static const char *
+offload_folder(const CModel *m)
+{
+    const char *text = module_option(m->cg.m, "offload");
+    return text && strncmp(text, "disk:", 5) == 0 ? text + 5 : NULL;
+}
+
+static void
+emit_offload(CModel *m, Emit *e)
+{
+    const char *folder = offload_folder(m);
+    if (!has_offload(m))
+        return;
+    emit_line(e, "static const EdlOffload offload = {");
+    emit_line(e, "    %" PRId64 "u, /* bytes of the file */",
+              m->cg.m->region_bytes[REGION_disk]);
+    emit_line(e, "    %s /* its folder */",
+              folder ? c_string(m->cg.arena, folder) : "NULL");
+    emit_line(e, "};\n");
+}
+
 static void
 emit_model(CModel *m, Emit *e)
 {
@@ -414,7 +444,8 @@ emit_model(CModel *m, Emit *e)
               m->has_evaluate ? "run_evaluate"
               : m->has_infer  ? "run_infer"
                               : "NULL");
-    emit_line(e, "%s", m->cg.cuda ? "&run_device" : "NULL");
+    emit_line(e, "%s,", m->cg.cuda ? "&run_device" : "NULL");
+    emit_line(e, "%s", has_offload(m) ? "&offload" : "NULL");
     e->indent--;
     emit_line(e, "};\n");
 }
@@ -427,5 +458,6 @@ c_tables(CModel *m, Emit *e)
     emit_tensors(m, e, "outputs", m->outputs.at, m->outputs.n);
     if (m->cg.m->train)
         emit_train(m, e);
+    emit_offload(m, e);
     emit_model(m, e);
 }

@@ -68,7 +68,8 @@ static const char *const statics[] = {
     "u16",          "main",         "run_step",  "run_forward", "run_backward",
     "run_update",   "run_evaluate", "run_infer", "report",      "tensors",
     "inputs",       "outputs",      "sources",   "validation",  "train",
-    "learning_rate", "run_queue",   "run_open",  "run_device",  "run_products"};
+    "learning_rate", "offload",     "run_queue", "run_open",    "run_device",
+    "run_products"};
 
 enum { N_STATICS = sizeof statics / sizeof *statics };
 

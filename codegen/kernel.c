@@ -78,12 +78,11 @@ access_name(Dtype d)
                                       : dtype_info[access_dtype(d)].name;
 }
 
-/* "region, offset constant" of a place. */
+/* The constant of a place. */
 static const char *
-place_text(Cg *cg, Region region, int64_t at, const char *prefix,
-           const char *path, const char *comment)
+offset_text(Cg *cg, Region region, int64_t at, const char *prefix,
+            const char *path, const char *comment)
 {
-    cg->uses[region] = true;
     const char *key = arena_printf(cg->arena, "%d %" PRId64 " %s %s",
                                    (int)region, at, prefix, path);
     int known = (int)(intptr_t)map_get(&cg->offset_map, key);
@@ -96,8 +95,18 @@ place_text(Cg *cg, Region region, int64_t at, const char *prefix,
         known = cg->offsets.n;
         map_put(cg->arena, &cg->offset_map, key, (void *)(intptr_t)known);
     }
-    return arena_printf(cg->arena, "%s, %s", region_variable[region],
-                        cg->offsets.at[known - 1].name);
+    return cg->offsets.at[known - 1].name;
+}
+
+/* "region, offset constant" of a place. */
+static const char *
+place_text(Cg *cg, Region region, int64_t at, const char *prefix,
+           const char *path, const char *comment)
+{
+    cg->uses[region] = true;
+    return arena_printf(
+        cg->arena, "%s, %s", region_variable[region],
+        offset_text(cg, region, at, prefix, path, comment));
 }
 
 static const char *
@@ -187,6 +196,17 @@ address_value(Cg *cg, const Value *v, int64_t offset)
     const char *place = place_text(cg, home->region, home->place, cg->prefix,
                                    home->name, type_text(cg, &home->type));
     return plus(cg, accessor(cg, v->type.dtype, place), offset);
+}
+
+const char *
+address_offset(Cg *cg, const Value *home)
+{
+    const Tensor *t = home->tensor;
+    if (t)
+        return offset_text(cg, t->region, t->place, region_variable[t->region],
+                           t->name, type_text(cg, &t->type));
+    return offset_text(cg, home->region, home->place, cg->prefix, home->name,
+                       type_text(cg, &home->type));
 }
 
 /* ---- operands ---- */

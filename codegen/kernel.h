@@ -40,7 +40,8 @@ typedef struct Cg {
     Emit calls;
     bool uses[REGION_COUNT];
     Map inputs; /* names of the inputs that it reads */
-    bool uses_mb;
+    bool uses_mb, uses_slot;
+    Map tickets; /* result of a copy -> the variable of its ticket */
 } Cg;
 
 typedef struct Param {
@@ -134,6 +135,9 @@ const char *c_store(Arena *a, Dtype d, const char *value);
 /* Where a value or a tensor starts: "f32(work, forward_x)". */
 const char *address_value(Cg *cg, const Value *v, int64_t offset);
 const char *address_tensor(Cg *cg, const Tensor *t, int64_t offset);
+/* The name of the constant that holds the place of a home, or of its tensor,
+ * in bytes from the start of its region. */
+const char *address_offset(Cg *cg, const Value *home);
 
 /* The input's name in the batch: legal in C, and no other input's; and the
  * pointer to it in a graph's function. */

@@ -20,6 +20,13 @@ value_node(const Value *v)
     return n;
 }
 
+Tensor *
+value_tensor(const Value *v)
+{
+    const Node *n = v->def->op == OP_fetch ? v->def->args[0]->def : v->def;
+    return n->op == OP_read ? n->tensor : NULL;
+}
+
 const char *
 graph_fresh(Graph *g, const char *name)
 {

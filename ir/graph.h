@@ -232,6 +232,8 @@ void value_swap_names(Value *a, Value *b);
 Graph *graph_outer(const Graph *g);
 /* The node of the outermost graph in which v is made. */
 Node *value_node(const Value *v);
+/* The tensor that v was read of, or fetched of after that; NULL: none. */
+Tensor *value_tensor(const Value *v);
 void graph_count_uses(Graph *g);
 void graph_number(Graph *g);
 

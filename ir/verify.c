@@ -132,6 +132,8 @@ verify_module(Module *m)
         v.unsound |= v.faults != before;
         if (v.faults == before)
             verify_storage(&v, m->graphs.at[i]);
+        if (v.faults == before)
+            verify_copies(&v, m->graphs.at[i]);
     }
     verify_programs(&v);
     if (!v.unsound)

@@ -25,6 +25,10 @@ void verify_group(Verifier *v, Node *fused);
 /* Homes, layouts, storage that is written while it is still read. Needs a
  * graph that verify_graph has no fault of. */
 void verify_storage(Verifier *v, Graph *g);
+/* Copies between spaces: each waited for once, before its result is read.
+ * Needs a graph that verify_storage has no fault of; nothing before
+ * placement. */
+void verify_copies(Verifier *v, Graph *g);
 /* Regions and offsets; nothing before placement. */
 void verify_placement(Verifier *v);
 bool verify_is_placed(const Module *m);

@@ -96,7 +96,9 @@ static void
 verify_write(Walk *w, const Node *n)
 {
     TensorKind k = n->tensor->kind;
-    if (k != TENSOR_state && k != TENSOR_output && k != TENSOR_stash)
+    bool back = (k == TENSOR_opt || k == TENSOR_param) &&
+                n->args[0]->def->op == OP_offload;
+    if (k != TENSOR_state && k != TENSOR_output && k != TENSOR_stash && !back)
         verify_fault(w->v, "%s tensors are not written", tensor_kind_name[k]);
     verify_tensor_type(w, n, &n->args[0]->type);
 }
@@ -133,12 +135,14 @@ verify_tensor_op(Walk *w, const Node *n)
         verify_fault(w->v, "%s is no counter", n->tensor->name);
 }
 
-/* The optimizer's operands that change in place are reads of tensors. */
+/* The optimizer's operands that change in place are reads of tensors, or
+ * copies that were fetched of them. */
 static void
 verify_updated(Walk *w, const Node *n, int i, TensorKind kind)
 {
     const Value *x = n->args[i];
-    if (x->def->op != OP_read || x->def->tensor->kind != kind)
+    const Tensor *t = value_tensor(x);
+    if (!t || t->kind != kind)
         verify_fault(w->v, "operand %s is no read of %s %s tensor", x->name,
                      kind == TENSOR_param ? "a" : "an", tensor_kind_name[kind]);
 }
@@ -181,6 +185,16 @@ moves(Op op)
 }
 
 static void
+verify_copy(Walk *w, const Node *n)
+{
+    int queue = n->op == OP_fetch;
+    if (n->graph->owner)
+        verify_fault(w->v, "a group makes no copies");
+    if (node_int(n, "queue", -1) != queue)
+        verify_fault(w->v, "%s goes by queue %d", op_info[n->op].name, queue);
+}
+
+static void
 verify_spaces(Walk *w, const Node *n)
 {
     for (int i = 0; !moves(n->op) && i < n->n_args; i++)
@@ -197,6 +211,11 @@ verify_spaces(Walk *w, const Node *n)
     if (n->op == OP_fetch && n->args[0]->space == SPACE_device)
         verify_fault(w->v, "operand %s is on the device already",
                      n->args[0]->name);
+    if (n->op == OP_offload && n->args[0]->space != SPACE_device)
+        verify_fault(w->v, "operand %s is off the device already",
+                     n->args[0]->name);
+    if (n->op == OP_offload || n->op == OP_fetch)
+        verify_copy(w, n);
 }
 
 static void

@@ -8,7 +8,7 @@
 #include "ir/storage.h"
 #include "ir/verify_check.h"
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, SLOT = 4096 };
 
 bool
 verify_is_placed(const Module *m)
@@ -35,12 +35,13 @@ verify_forget(Graph *g)
 /* ---- one place: faults are at its line of the table, if there is one ---- */
 
 static void
-verify_spot(Verifier *v, int64_t place, int64_t bytes, int64_t need,
-            int64_t limit)
+verify_spot(Verifier *v, Region region, int64_t place, int64_t bytes,
+            int64_t need, int64_t limit)
 {
-    if (place < 0 || place % ALIGN)
+    int align = region == REGION_host || region == REGION_disk ? SLOT : ALIGN;
+    if (place < 0 || place % align)
         verify_fault(v, "the place %" PRId64 " is no multiple of %d", place,
-                     ALIGN);
+                     align);
     else if (need < 0 || bytes < need)
         verify_fault(v, "%" PRId64 " bytes are placed, %" PRId64 " are needed",
                      bytes, need);
@@ -82,6 +83,8 @@ tensor_bytes(const Module *m, const Tensor *t)
 {
     int64_t one = extent_bytes(&t->type, &t->layout);
     int64_t n = t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
+    if (t->kind == TENSOR_stash && t->space != SPACE_device)
+        n = m->slots;
     return one < 0 || one > INT64_MAX / n ? -1 : one * n;
 }
 
@@ -104,7 +107,11 @@ verify_tensor_place(Verifier *v, const Tensor *t)
     int64_t limit = v->m->region_bytes[t->region];
     if (t->region == REGION_stash)
         limit /= v->m->slots;
-    verify_spot(v, t->place, t->bytes, tensor_bytes(v->m, t), limit);
+    verify_spot(v, t->region, t->place, t->bytes, tensor_bytes(v->m, t),
+                limit);
+    if (t->kind == TENSOR_stash && t->space != SPACE_device &&
+        t->bytes / v->m->slots % SLOT)
+        verify_fault(v, "a slot is no multiple of %d bytes", SLOT);
 }
 
 static int
@@ -209,7 +216,8 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
 {
     life_name(v, l);
     if (l->kernel) {
-        verify_spot(v, l->place, l->bytes, l->bytes, g->workspace);
+        verify_spot(v, REGION_workspace, l->place, l->bytes, l->bytes,
+                    g->workspace);
         return;
     }
     Region want = l->home->space == SPACE_host   ? REGION_host
@@ -221,7 +229,8 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
         return;
     }
     verify_spot(
-        v, l->place, l->bytes, extent_bytes(&l->home->type, &l->home->layout),
+        v, want, l->place, l->bytes,
+        extent_bytes(&l->home->type, &l->home->layout),
         want == REGION_workspace ? g->workspace : v->m->region_bytes[want]);
 }
 

@@ -280,6 +280,15 @@ accumulates_again(Walk *w, const Node *n)
     return node_flag(n, "more") && w->tensors[n->tensor->mark].written;
 }
 
+/* Of a fetched copy only that changes: a write of it changes the tensor. */
+static void
+verify_operand_changed(Walk *w, const Node *n, int i, int now)
+{
+    const Node *def = n->args[i]->def;
+    if (def->op == OP_read)
+        verify_changed(w, n, def->tensor, now);
+}
+
 static void
 verify_stored(Walk *w, const Node *n, int now)
 {
@@ -295,11 +304,11 @@ verify_stored(Walk *w, const Node *n, int now)
     } else if (n->op == OP_adamw) {
         for (int i = 0; i < 4; i++)
             if (i != 1)
-                verify_changed(w, n, n->args[i]->def->tensor, now);
+                verify_operand_changed(w, n, i, now);
     } else if (n->op == OP_sgd) {
-        verify_changed(w, n, n->args[0]->def->tensor, now);
+        verify_operand_changed(w, n, 0, now);
         if (node_float(n, "momentum", 0) != 0)
-            verify_changed(w, n, n->args[4]->def->tensor, now);
+            verify_operand_changed(w, n, 4, now);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "passes/plan/limit.h"
 #include "passes/plan/pack.h"
 
-enum { ALIGN = 64, EFFORT = 30000 };
+enum { ALIGN = 64, SLOT = 4096, EFFORT = 30000 };
 
 static Region
 region_of(const Tensor *t)
@@ -36,10 +36,12 @@ region_of(const Tensor *t)
 }
 
 /* The microbatches of a step stand one after the other, as a caller's batch
- * does. */
+ * does; off the device the stash slots of a tensor do. */
 static int64_t
 copies_of(const Module *m, const Tensor *t)
 {
+    if (t->kind == TENSOR_stash && t->space != SPACE_device)
+        return m->slots;
     return t->kind == TENSOR_input && m->train ? m->train->accumulate : 1;
 }
 
@@ -50,6 +52,13 @@ static int64_t
 round_up(int64_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* What a disk reads and writes at once. */
+static int64_t
+round_slot(int64_t bytes)
+{
+    return (bytes + SLOT - 1) / SLOT * SLOT;
 }
 
 /* Takes bytes from what may still be placed; false, and an error, where that
@@ -75,6 +84,8 @@ place_tensors(Module *m)
         Tensor *t = m->tensors.at[i];
         int64_t one = life_extent(&t->type, &t->layout);
         int64_t copies = copies_of(m, t);
+        if (t->space != SPACE_device && one < most_bytes)
+            one = round_slot(one);
         if (!take(m, t->loc, t->name, one, copies, &left))
             return false;
         t->region = region_of(t);
@@ -111,12 +122,34 @@ fits_a_number(Graph *g, const Lives *l)
     return true;
 }
 
+/* Values that lie off the device and in no tensor have a slot each. */
+static bool
+place_away(Graph *g)
+{
+    Module *m = g->module;
+    int64_t left = most_bytes;
+    graph_each(g, n)
+        for (int i = 0; i < n->n_results && !n->body; i++) {
+            Value *x = n->results[i];
+            int64_t bytes = life_extent(&x->type, &x->layout);
+            if (x->space == SPACE_device || x->home != x || x->tensor)
+                continue;
+            if (!take(m, n->loc, x->name, bytes, 1, &left))
+                return false;
+            x->region = x->space == SPACE_host ? REGION_host : REGION_disk;
+            x->bytes = round_slot(bytes);
+            x->place = m->region_bytes[x->region];
+            m->region_bytes[x->region] += x->bytes;
+        }
+    return true;
+}
+
 static bool
 place_homes(Graph *g)
 {
     Arena *a = arena_new();
     Lives l = life_find(a, g);
-    bool fits = fits_a_number(g, &l);
+    bool fits = fits_a_number(g, &l) && place_away(g);
     PackItem *items = ARENA_ARRAY(a, PackItem, l.at.n + 1);
     for (int i = 0; i < l.at.n; i++)
         items[i] = (PackItem){l.at.at[i].first, l.at.at[i].end,

@@ -15,7 +15,7 @@ extern "C" {
 
 /* Changes when a struct below changes its layout or a call its meaning.
  * NAME_init refuses a model that was emitted for another one. */
-#define EDL_ABI 1u
+#define EDL_ABI 2u
 
 /* Every region starts at a multiple of this; so does every placed value. */
 #define EDL_ALIGN 64
@@ -73,7 +73,8 @@ int edl_dtype_bits(EdlDtype d);
  *   WORKSPACE  temporaries; garbage between calls
  *   IO         published outputs, valid until the next call; and room for the
  *              batch of a step, which a caller may use or not
- *   HOST       pool in host memory for offload; size 0 without it */
+ *   HOST       pool in host memory for offload; size 0 without it
+ * DISK is no region of memory: a temporary file that init makes. */
 typedef enum EdlRegion {
     EDL_STATE,
     EDL_GRADS,
@@ -81,7 +82,8 @@ typedef enum EdlRegion {
     EDL_WORKSPACE,
     EDL_IO,
     EDL_HOST,
-    EDL_REGION_COUNT
+    EDL_REGION_COUNT,
+    EDL_DISK = EDL_REGION_COUNT
 } EdlRegion;
 
 const char *edl_region_name(EdlRegion r); /* "state" */
@@ -110,6 +112,8 @@ typedef struct EdlHooks {
     int (*read)(void *user, void *dst, uint64_t n);
     int (*write)(void *user, const void *src, uint64_t n);
     void *user;
+    /* The folder of the temporary file of --offload=disk; NULL: as compiled. */
+    const char *disk;
 } EdlHooks;
 
 typedef enum EdlKind {
@@ -178,6 +182,7 @@ typedef struct EdlCounters {
 } EdlCounters;
 
 typedef struct EdlModel EdlModel;
+typedef struct EdlCopies EdlCopies;
 
 /* struct NAME holds one of these and nothing else. Fixed size, owned by the
  * caller, may be moved between calls. Its members belong to the emitted code
@@ -191,6 +196,7 @@ typedef struct EdlInstance {
     int32_t fault;       /* set by a kernel that met a bad index */
     int32_t phase;       /* of the separate actions; the emitted code's */
     uint64_t device[16]; /* streams, graphs and handles of a device */
+    EdlCopies *copies;   /* of a model that moves values off the device */
     char error[EDL_ERROR_BYTES];
 } EdlInstance;
 
@@ -256,6 +262,12 @@ typedef struct EdlDevice {
     void (*release)(void *memory);
 } EdlDevice;
 
+/* What lies off the device; regions.bytes[EDL_HOST] is its pool in memory. */
+typedef struct EdlOffload {
+    uint64_t disk_bytes; /* of the temporary file; 0: none */
+    const char *folder;  /* where that is; NULL: the current one */
+} EdlOffload;
+
 /* The emitted `const EdlModel NAME_model`. In the functions, inputs[i]
  * belongs to model->inputs[i] and points to the microbatches one after
  * the other: accumulate of them for step, one for the others. Functions that
@@ -286,6 +298,7 @@ struct EdlModel {
     EdlStatus (*evaluate)(EdlInstance *m, const void *const *inputs,
                           EdlMetrics *out);
     const EdlDevice *device; /* NULL: regions are host memory */
+    const EdlOffload *offload; /* NULL: nothing is moved off the device */
 };
 
 /* The bodies of what is emitted per model; NAME_init and the like call them
@@ -322,6 +335,15 @@ EdlStatus edl_fail(EdlInstance *m, EdlStatus s, const char *format, ...)
     ;
 /* Runs a kernel's pieces through the hook, or one after the other. */
 void edl_parallel(const EdlInstance *m, int64_t n, EdlBody body, void *arg);
+
+/* Copies between a region and the host pool or the file begin in the order of
+ * the calls, those out and those in apart, and are done after edl_wait. */
+typedef uint64_t EdlTicket;
+EdlTicket edl_offload(const EdlInstance *m, EdlRegion to, int64_t at,
+                      const void *from, int64_t bytes);
+EdlTicket edl_fetch(const EdlInstance *m, void *to, EdlRegion from, int64_t at,
+                    int64_t bytes);
+void edl_wait(const EdlInstance *m, EdlTicket t);
 
 /* The tensor of that name among tensors, outputs and inputs, or NULL. */
 const EdlTensor *edl_find(const EdlModel *model, const char *name);

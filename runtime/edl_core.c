@@ -2,6 +2,7 @@
  * init, checks of inputs. Nothing here allocates. */
 #include "edl.h"
 
+#include "edl_copy.h"
 #include "edl_tensor.h"
 
 #include <math.h>
@@ -147,7 +148,7 @@ edl_init(EdlInstance *m, const EdlModel *model, uint32_t abi, size_t size,
             return s;
     }
     m->model = model;
-    EdlStatus s = model->device ? model->device->open(m) : EDL_OK;
+    EdlStatus s = model->device ? model->device->open(m) : edl_copies_open(m);
     if (s != EDL_OK)
         m->model = NULL;
     return s;
@@ -158,6 +159,8 @@ edl_close(EdlInstance *m)
 {
     if (m && m->model && m->model->device)
         m->model->device->close(m);
+    else if (m && m->model)
+        edl_copies_close(m);
     if (m)
         m->model = NULL;
 }
@@ -192,8 +195,9 @@ edl_updates(const EdlInstance *m)
 EdlStatus
 edl_check_fault(EdlInstance *m, const char *phase)
 {
-    if (!m->fault)
-        return EDL_OK;
+    EdlStatus s = edl_copies_status(m, phase);
+    if (s != EDL_OK || !m->fault)
+        return s;
     m->fault = 0;
     return edl_fail(m, EDL_ERANGE,
                     "%s: a computed index was out of range in %s",

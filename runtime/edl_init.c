@@ -77,6 +77,7 @@ edl_init_params(EdlInstance *m, uint64_t seed)
      * might. */
     edl_zero_region(m, EDL_STATE);
     edl_zero_region(m, EDL_GRADS);
+    edl_zero_region(m, EDL_HOST);
     for (int32_t i = 0; i < model->ntensors; i++) {
         if (model->tensors[i].kind != EDL_GRAD)
             init_tensor(m, &model->tensors[i], seed);

@@ -47,7 +47,7 @@ check_name(Check *c, const Node *n)
         return n->results[0]->name;
     const Tensor *t = n->tensor;
     if ((n->op == OP_adamw || n->op == OP_sgd) && n->n_args)
-        t = n->args[0]->def->tensor;
+        t = value_tensor(n->args[0]);
     if (!t)
         return op_info[n->op].name;
     return arena_printf(c->arena, "%s %s", op_info[n->op].name, t->name);

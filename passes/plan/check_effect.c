@@ -8,8 +8,8 @@ static const Tensor *
 effect_tensor(const Node *n)
 {
     if ((n->op == OP_adamw || n->op == OP_sgd) && n->n_args)
-        return n->args[0]->def->tensor;
-    return n->tensor;
+        return value_tensor(n->args[0]);
+    return n->op == OP_wait || check_is_write_back(n) ? NULL : n->tensor;
 }
 
 Track *
@@ -45,6 +45,7 @@ check_effects_begin(Check *c)
         t->micro.n = t->update.n = 0;
         t->done = t->updated = 0;
         t->changed = false;
+        t->owed = NULL;
     }
     collect(c, c->main, PHASE_forward);
 }
@@ -98,6 +99,10 @@ check_effects_end(Check *c, Span at)
 {
     for (int i = 0; i < c->n_tracks; i++) {
         const Track *t = &c->tracks[i];
+        if (t->owed)
+            check_fault(c, t->owed->loc,
+                        "changes a copy of %s, which is never written back",
+                        t->tensor->name);
         if (t->done != t->micro.n * c->microbatches ||
             t->updated != t->update.n)
             check_fault(c, at, "%s is not changed as often as in the model",
@@ -147,7 +152,7 @@ check_effects_read(Check *c, const Node *n)
     case TENSOR_frozen:
     case TENSOR_opt:
     case TENSOR_counter:
-        if (!t->changed && !t->updated)
+        if (!t->changed && !t->updated && !t->owed)
             return true;
         check_fault_at(c, n, "%s is updated already", n->tensor->name);
         return false;

@@ -18,16 +18,28 @@ place(Region region, int64_t slot, const Type *t, const Layout *l, int64_t base)
     return p;
 }
 
-static int64_t
-slot_of(const Check *c, const Tensor *t)
+/* A slot of the stash is an instance of its region; off the device the slots
+ * of a tensor stand one behind the other. */
+static bool
+has_instances(const Tensor *t)
 {
-    return t->kind == TENSOR_stash ? c->slot : 0;
+    return t->kind == TENSOR_stash && t->region == REGION_stash;
+}
+
+static Place
+place_in(Check *c, const Tensor *t, const Type *type, const Layout *l)
+{
+    if (t->kind != TENSOR_stash || has_instances(t))
+        return place(t->region, has_instances(t) ? c->slot : 0, type, l,
+                     t->place);
+    return place(t->region, 0, type, l,
+                 t->place + c->slot * (t->bytes / c->m->slots));
 }
 
 Place
 check_place_tensor(Check *c, const Tensor *t)
 {
-    return place(t->region, slot_of(c, t), &t->type, &t->layout, t->place);
+    return place_in(c, t, &t->type, &t->layout);
 }
 
 Place
@@ -35,8 +47,7 @@ check_place_value(Check *c, const Value *v)
 {
     const Value *h = v->home;
     if (h->tensor)
-        return place(h->tensor->region, slot_of(c, h->tensor), &v->type,
-                     &v->layout, h->tensor->place);
+        return place_in(c, h->tensor, &v->type, &v->layout);
     return place(h->region, 0, &v->type, &v->layout, h->place);
 }
 
@@ -209,11 +220,11 @@ lose_tensors(Check *c, const Node *n, const Place *p, const Value *x,
         Track *t = c->sorted[r][i];
         if (t->tensor->place * 8 > p->last)
             break;
-        bool stash = t->tensor->kind == TENSOR_stash;
-        Cell *cell = &t->cell[stash ? p->slot : 0];
+        int64_t slots = t->tensor->kind == TENSOR_stash ? c->m->slots : 1;
         lose_values(c, n, p, x, spare, &t->live);
-        if (t->tensor != spare && check_overlaps(p, &cell->place))
-            cell->lost = n;
+        for (int64_t s = 0; t->tensor != spare && s < slots; s++)
+            if (check_overlaps(p, &t->cell[s].place))
+                t->cell[s].lost = n;
     }
 }
 
@@ -221,6 +232,7 @@ void
 check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
                 const Tensor *spare)
 {
+    check_copies_keep(c, n, p);
     lose_values(c, n, p, x, spare, &c->live);
     lose_tensors(c, n, p, x, spare);
 }

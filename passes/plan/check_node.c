@@ -65,8 +65,9 @@ reset_notes(Graph *g)
             Held *h = held(n->results[i]);
             h->number = NO_NUMBER;
             h->read = -1;
-            h->there = false;
+            h->there = h->flying = false;
             h->lost = NULL;
+            h->renewed = NULL;
         }
     }
 }
@@ -155,6 +156,12 @@ need(Check *c, const Node *n, Value *u)
     if (is_printed(u))
         return;
     h->read = n->order;
+    if (h->flying && n->op != OP_wait)
+        check_fault_at(c, n, "reads %s, which is not waited for", u->name);
+    if (h->renewed && n->op != OP_wait && n->op != OP_offload &&
+        n->op != OP_write)
+        check_fault_at(c, n, "reads %s, which an optimizer has changed",
+                       u->name);
     if (!h->there)
         check_fault_at(c, n, "reads %s, which has no bytes", u->name);
     else if (h->lost) {
@@ -209,9 +216,10 @@ number_one(Check *c, const Node *n)
     int *args = ARENA_ARRAY(c->arena, int, n->n_args + 1);
     for (int i = 0; i < n->n_args; i++)
         args[i] = held(n->args[i])->number;
-    int first = n->op == OP_write && n->tensor->kind == TENSOR_stash
-                    ? args[0]
-                    : check_number(c, n, args);
+    bool same = n->op == OP_offload || n->op == OP_fetch ||
+                n->op == OP_wait || check_is_write_back(n) ||
+                (n->op == OP_write && n->tensor->kind == TENSOR_stash);
+    int first = same ? args[0] : check_number(c, n, args);
     for (int i = 0; i < n->n_results; i++)
         held(n->results[i])->number =
             first == NO_NUMBER ? NO_NUMBER : first + i;
@@ -360,9 +368,25 @@ change(Check *c, const Node *outer, const Tensor *t)
 }
 
 static void
+update_operand(Check *c, const Node *outer, Value *x, int i)
+{
+    const Tensor *t = value_tensor(x);
+    if (!t || (t->kind != TENSOR_opt && (t->kind != TENSOR_param || i > 0)))
+        return;
+    if (x->def->op == OP_read)
+        change(c, outer, t);
+    else
+        check_copy_renew(c, outer, held(x));
+}
+
+static void
 run_effect(Check *c, const Node *outer, const Node *e, int number)
 {
     bool stash = e->tensor && e->tensor->kind == TENSOR_stash;
+    if (check_is_write_back(e)) {
+        check_write_back(c, e);
+        return;
+    }
     if (stash && (!c->steps || c->phase == PHASE_update)) {
         check_fault_at(c, e, "only the passes of a step have a stash");
         return;
@@ -372,14 +396,8 @@ run_effect(Check *c, const Node *outer, const Node *e, int number)
     else if (e->op == OP_count)
         change(c, outer, e->tensor);
     else if (e->op == OP_adamw || e->op == OP_sgd)
-        for (int i = 0; i < e->n_args; i++) {
-            const Node *read = e->args[i]->def;
-            bool mine = read->op == OP_read &&
-                        (read->tensor->kind == TENSOR_opt ||
-                         (read->tensor->kind == TENSOR_param && i == 0));
-            if (mine)
-                change(c, outer, read->tensor);
-        }
+        for (int i = 0; i < e->n_args; i++)
+            update_operand(c, outer, e->args[i], i);
     if (!stash)
         check_effect(c, e, number);
 }
@@ -390,9 +408,6 @@ static bool
 is_supported(Check *c, const Node *n)
 {
     switch ((int)n->op) {
-    case OP_offload:
-    case OP_fetch:
-    case OP_wait:
     case OP_send:
     case OP_recv:
     case OP_all_reduce:
@@ -432,6 +447,10 @@ run_node(Check *c, Node *n)
     }
     for (int i = 0; i < n->n_args; i++)
         need(c, n, n->args[i]);
+    if (n->op == OP_wait) {
+        check_copy_wait(c, n);
+        return;
+    }
     write_scratch(c, n);
     if (n->body) {
         run_body(c, n);
@@ -439,6 +458,8 @@ run_node(Check *c, Node *n)
     }
     int number = number_one(c, n);
     run_results(c, n);
+    if (n->op == OP_offload || n->op == OP_fetch)
+        check_copy_begin(c, n);
     if (n->n_results == 0)
         run_effect(c, n, n, number);
 }
@@ -451,5 +472,6 @@ check_call(Check *c, Graph *g)
     reset_notes(g);
     graph_each(g, n)
         run_node(c, n);
+    check_copies_end(c);
     check_forget_all(c);
 }

@@ -6,6 +6,7 @@
  *   check_program.c  which graph runs when
  *   check_effect.c   what changes tensors: once each, in the model's order
  *   check_memory.c   bytes: who wrote them, who has overwritten them
+ *   check_copy.c     copies between spaces that are under way
  *   check_node.c     one node of a call
  *
  * A program is run as it would run, but with numbers for values. Two values
@@ -37,6 +38,8 @@ typedef struct Held {
     bool there; /* it has bytes */
     Place place;
     const Node *lost; /* who overwrote it */
+    bool flying;      /* a copy that is not waited for */
+    const Tensor *renewed; /* an optimizer changed this copy of the tensor */
 } Held;
 
 /* What a tensor holds, per slot. */
@@ -64,6 +67,7 @@ typedef struct Track {
     int64_t done;              /* of micro, since the step began */
     int updated;               /* of update */
     bool changed;              /* by an optimizer */
+    const Node *owed;          /* who changed a copy that is not back yet */
     int found[2];              /* effects in the schedule, as those above */
     Cell *cell;                /* one a slot */
     HeldList live;             /* values in it that are read later */
@@ -93,6 +97,7 @@ typedef struct Check {
     Track **sorted[REGION_COUNT]; /* by place */
     int n_sorted[REGION_COUNT];
     HeldList live;     /* values in no tensor that are read later */
+    HeldList flying;   /* results of copies under way */
     VEC(Track *) used; /* whose list of those is not empty */
     /* of the program that runs */
     const Graph *main; /* the model's graph that it computes */
@@ -163,6 +168,21 @@ void check_hold(Check *c, Held *h);
 void check_forget(Check *c, int now);
 void check_forget_all(Check *c);
 void check_memory_end(Check *c, Span at);
+
+/* ---- check_copy.c ---- */
+
+/* An offload or a fetch begins, and ends at its wait. */
+void check_copy_begin(Check *c, const Node *n);
+void check_copy_wait(Check *c, const Node *n);
+/* n writes p: no copy under way reads or writes there. */
+void check_copies_keep(Check *c, const Node *n, const Place *p);
+/* At the end of a call. */
+void check_copies_end(Check *c);
+/* An optimizer changes a copy that was fetched of a tensor; it is written
+ * back. */
+void check_copy_renew(Check *c, const Node *n, Held *h);
+bool check_is_write_back(const Node *n);
+void check_write_back(Check *c, const Node *n);
 
 /* ---- check_node.c ---- */
 

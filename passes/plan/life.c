@@ -42,7 +42,7 @@ static void
 touch(Arena *a, Lives *l, Value *v, int at)
 {
     Value *h = life_home(v);
-    if (h->tensor || h->mark == PRINTED)
+    if (h->tensor || h->mark == PRINTED || h->space != SPACE_device)
         return;
     if (!h->mark) {
         int64_t bytes = scratch_part(life_extent(&h->type, &h->layout));

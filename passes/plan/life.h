@@ -22,8 +22,8 @@ typedef struct Lives {
 Value *life_home(Value *v);
 /* Bytes from the start of a home to behind its last element. */
 int64_t life_extent(const Type *t, const Layout *l);
-/* Numbers g and lists its homes without tensor in order of definition, and
- * temporaries at their nodes. Uses Value.mark. */
+/* Numbers g and lists its homes without tensor, on the device, in order of
+ * definition, and temporaries at their nodes. Uses Value.mark. */
 Lives life_find(Arena *a, Graph *g);
 
 #endif

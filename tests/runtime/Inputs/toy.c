@@ -191,5 +191,5 @@ const EdlModel toy_model = {
     EDL_ABI, "toy", "0123456789abcdef",
     {{STATE, MATRIX, 0, 0, 64 + 2 * IDS, 0}},
     tensors, 5, inputs, 2, outputs, 2, 0, 3, TOY_N, &train, NULL, rate, step,
-    NULL, NULL, NULL, evaluate, NULL,
+    NULL, NULL, NULL, evaluate, NULL, NULL,
 };

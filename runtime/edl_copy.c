@@ -1,0 +1,353 @@
+/* Asynchronous copies between the regions and the host pool or a temporary
+ * file: two queues, out and in, each a thread that works off its copies in
+ * order. Threads, file and buffers are made in edl_init and ended in
+ * edl_close; a copy allocates nothing.
+ *
+ * The file has no name once it is open, so that nothing is left of a process
+ * that was killed. Where its file system can, it is read and written past the
+ * page cache, through an aligned buffer for each queue. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "edl_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a disk takes at once, and how far copies are queued ahead. */
+#define SLOT 4096u
+#define STAGE (256u * 1024u)
+#define AHEAD 256u
+
+enum { OUT, IN, QUEUES };
+
+typedef struct Copy {
+    unsigned char *memory;
+    EdlRegion away;
+    uint64_t at, bytes;
+} Copy;
+
+typedef struct Queue {
+    struct EdlCopies *all;
+    int way;
+    pthread_t thread;
+    int running, stop;
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    Copy ring[AHEAD];
+    uint64_t begun, ended; /* copies so far */
+    unsigned char *stage;  /* aligned; NULL: the page cache is used */
+} Queue;
+
+struct EdlCopies {
+    Queue queue[QUEUES];
+    unsigned char *host; /* the pool */
+    int file;            /* -1: none */
+    uint64_t file_bytes;
+    char folder[EDL_ERROR_BYTES / 2];
+    pthread_mutex_t mutex; /* of what follows */
+    int failed;            /* errno of the first failure, or SHORT */
+    int failed_way;
+};
+
+enum { SHORT = -1 };
+
+/* ---- failures ---- */
+
+static void
+note_failure(EdlCopies *c, int way, int error)
+{
+    pthread_mutex_lock(&c->mutex);
+    if (!c->failed) {
+        c->failed = error;
+        c->failed_way = way;
+    }
+    pthread_mutex_unlock(&c->mutex);
+}
+
+EdlStatus
+edl_copies_status(EdlInstance *m, const char *phase)
+{
+    EdlCopies *c = m->copies;
+    if (!c)
+        return EDL_OK;
+    pthread_mutex_lock(&c->mutex);
+    int failed = c->failed, way = c->failed_way;
+    c->failed = 0;
+    pthread_mutex_unlock(&c->mutex);
+    if (!failed)
+        return EDL_OK;
+    return edl_fail(m, EDL_EIO, "%s: %s the offload file in %s failed in %s: %s",
+                    m->model->name, way == OUT ? "writing to" : "reading from",
+                    c->folder, phase,
+                    failed == SHORT ? "the file is too short"
+                                    : strerror(failed));
+}
+
+/* ---- the file ---- */
+
+/* One pread or pwrite after the other until all is moved. */
+static int
+move_all(EdlCopies *c, int way, unsigned char *p, uint64_t at, uint64_t n)
+{
+    while (n > 0) {
+        ssize_t done = way == OUT ? pwrite(c->file, p, (size_t)n, (off_t)at)
+                                  : pread(c->file, p, (size_t)n, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : way == OUT ? ENOSPC : SHORT;
+        p += done;
+        at += (uint64_t)done;
+        n -= (uint64_t)done;
+    }
+    return 0;
+}
+
+static int
+move_staged(Queue *q, const Copy *x)
+{
+    for (uint64_t i = 0; i < x->bytes; i += STAGE) {
+        uint64_t left = x->bytes - i, n = left < STAGE ? left : STAGE;
+        uint64_t whole = (n + SLOT - 1) / SLOT * SLOT;
+        if (q->way == OUT)
+            memcpy(q->stage, x->memory + i, (size_t)n);
+        int error = move_all(q->all, q->way, q->stage, x->at + i, whole);
+        if (error)
+            return error;
+        if (q->way == IN)
+            memcpy(x->memory + i, q->stage, (size_t)n);
+    }
+    return 0;
+}
+
+static void
+move(Queue *q, const Copy *x)
+{
+    EdlCopies *c = q->all;
+    int error = 0;
+    if (x->away == EDL_HOST && q->way == OUT)
+        memcpy(c->host + x->at, x->memory, (size_t)x->bytes);
+    else if (x->away == EDL_HOST)
+        memcpy(x->memory, c->host + x->at, (size_t)x->bytes);
+    else if (q->stage)
+        error = move_staged(q, x);
+    else
+        error = move_all(c, q->way, x->memory, x->at, x->bytes);
+    if (error)
+        note_failure(c, q->way, error);
+}
+
+/* ---- queues ---- */
+
+static void *
+worker(void *arg)
+{
+    Queue *q = (Queue *)arg;
+    pthread_mutex_lock(&q->mutex);
+    for (;;) {
+        while (q->begun == q->ended && !q->stop)
+            pthread_cond_wait(&q->work, &q->mutex);
+        if (q->begun == q->ended)
+            break;
+        Copy x = q->ring[q->ended % AHEAD];
+        pthread_mutex_unlock(&q->mutex);
+        move(q, &x);
+        pthread_mutex_lock(&q->mutex);
+        q->ended++;
+        pthread_cond_broadcast(&q->done);
+    }
+    pthread_mutex_unlock(&q->mutex);
+    return NULL;
+}
+
+static EdlTicket
+begin(const EdlInstance *m, int way, Copy x)
+{
+    Queue *q = &m->copies->queue[way];
+    pthread_mutex_lock(&q->mutex);
+    while (q->begun - q->ended >= AHEAD)
+        pthread_cond_wait(&q->done, &q->mutex);
+    q->ring[q->begun++ % AHEAD] = x;
+    EdlTicket t = q->begun * QUEUES + (uint64_t)way;
+    pthread_cond_signal(&q->work);
+    pthread_mutex_unlock(&q->mutex);
+    return t;
+}
+
+EdlTicket
+edl_offload(const EdlInstance *m, EdlRegion to, int64_t at, const void *from,
+            int64_t bytes)
+{
+    Copy x = {(unsigned char *)(uintptr_t)from, to, (uint64_t)at,
+              (uint64_t)bytes};
+    return begin(m, OUT, x);
+}
+
+EdlTicket
+edl_fetch(const EdlInstance *m, void *to, EdlRegion from, int64_t at,
+          int64_t bytes)
+{
+    Copy x = {(unsigned char *)to, from, (uint64_t)at, (uint64_t)bytes};
+    return begin(m, IN, x);
+}
+
+void
+edl_wait(const EdlInstance *m, EdlTicket t)
+{
+    Queue *q = &m->copies->queue[t % QUEUES];
+    pthread_mutex_lock(&q->mutex);
+    while (q->ended < t / QUEUES)
+        pthread_cond_wait(&q->done, &q->mutex);
+    pthread_mutex_unlock(&q->mutex);
+}
+
+void
+edl_offload_now(const EdlInstance *m, EdlRegion to, uint64_t at,
+                const void *from, uint64_t bytes)
+{
+    edl_wait(m, edl_offload(m, to, (int64_t)at, from, (int64_t)bytes));
+}
+
+void
+edl_fetch_now(const EdlInstance *m, void *to, EdlRegion from, uint64_t at,
+              uint64_t bytes)
+{
+    edl_wait(m, edl_fetch(m, to, from, (int64_t)at, (int64_t)bytes));
+}
+
+/* ---- init and close ---- */
+
+/* Without a name where the system can, else with one for a moment. */
+static int
+open_unnamed(const char *folder, int flags)
+{
+#ifdef O_TMPFILE
+    int unnamed = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+    if (unnamed >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return unnamed;
+#endif
+    char path[EDL_ERROR_BYTES];
+    snprintf(path, sizeof path, "%s/edl-offload-XXXXXX", folder);
+    int file = mkostemp(path, O_CLOEXEC | flags);
+    if (file >= 0)
+        unlink(path);
+    return file;
+}
+
+/* All of its bytes are asked for now: a full disk shows before a step. */
+static int
+reserve(EdlCopies *c)
+{
+    if (fallocate(c->file, 0, 0, (off_t)c->file_bytes) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    return ftruncate(c->file, (off_t)c->file_bytes) == 0 ? 0 : errno;
+}
+
+static EdlStatus
+open_file(EdlInstance *m, EdlCopies *c)
+{
+    const EdlOffload *o = m->model->offload;
+    const char *folder = m->hooks.disk ? m->hooks.disk
+                         : o->folder   ? o->folder
+                                       : ".";
+    snprintf(c->folder, sizeof c->folder, "%s", folder);
+    c->file_bytes = o->disk_bytes;
+    int direct = 0;
+#ifdef O_DIRECT
+    c->file = open_unnamed(folder, O_DIRECT);
+    direct = c->file >= 0;
+#endif
+    if (c->file < 0)
+        c->file = open_unnamed(folder, 0);
+    int error = c->file < 0 ? errno : reserve(c);
+    if (error)
+        return edl_fail(m, EDL_EIO,
+                        "%s: no offload file of %llu bytes in %s: %s",
+                        m->model->name, (unsigned long long)o->disk_bytes,
+                        folder, strerror(error));
+    for (int i = 0; i < QUEUES && direct; i++) {
+        void *stage = NULL;
+        if (posix_memalign(&stage, SLOT, STAGE) != 0)
+            return edl_fail(m, EDL_ENOMEM, "%s: out of memory",
+                            m->model->name);
+        memset(stage, 0, STAGE);
+        c->queue[i].stage = (unsigned char *)stage;
+    }
+    return EDL_OK;
+}
+
+static EdlStatus
+start(EdlInstance *m, Queue *q)
+{
+    if (pthread_create(&q->thread, NULL, worker, q) != 0)
+        return edl_fail(m, EDL_ENOMEM, "%s: no thread for copies",
+                        m->model->name);
+    q->running = 1;
+    return EDL_OK;
+}
+
+EdlStatus
+edl_copies_open(EdlInstance *m)
+{
+    if (!m->model->offload)
+        return EDL_OK;
+    EdlCopies *c = (EdlCopies *)calloc(1, sizeof *c);
+    if (!c)
+        return edl_fail(m, EDL_ENOMEM, "%s: out of memory", m->model->name);
+    m->copies = c;
+    c->host = m->region[EDL_HOST];
+    c->file = -1;
+    pthread_mutex_init(&c->mutex, NULL);
+    for (int i = 0; i < QUEUES; i++) {
+        Queue *q = &c->queue[i];
+        q->all = c;
+        q->way = i;
+        pthread_mutex_init(&q->mutex, NULL);
+        pthread_cond_init(&q->work, NULL);
+        pthread_cond_init(&q->done, NULL);
+    }
+    EdlStatus s = m->model->offload->disk_bytes ? open_file(m, c) : EDL_OK;
+    for (int i = 0; i < QUEUES && s == EDL_OK; i++)
+        s = start(m, &c->queue[i]);
+    if (s != EDL_OK)
+        edl_copies_close(m);
+    return s;
+}
+
+static void
+end_queue(Queue *q)
+{
+    pthread_mutex_lock(&q->mutex);
+    q->stop = 1;
+    pthread_cond_signal(&q->work);
+    pthread_mutex_unlock(&q->mutex);
+    if (q->running)
+        pthread_join(q->thread, NULL);
+    pthread_cond_destroy(&q->work);
+    pthread_cond_destroy(&q->done);
+    pthread_mutex_destroy(&q->mutex);
+    free(q->stage);
+}
+
+void
+edl_copies_close(EdlInstance *m)
+{
+    EdlCopies *c = m->copies;
+    if (!c)
+        return;
+    for (int i = 0; i < QUEUES; i++)
+        end_queue(&c->queue[i]);
+    if (c->file >= 0)
+        close(c->file);
+    pthread_mutex_destroy(&c->mutex);
+    free(c);
+    m->copies = NULL;
+}
