@@ -1,5 +1,6 @@
 #include "frontend/compile.h"
 
+#include "frontend/cmd_limit.h"
 #include "frontend/cmd_passes.h"
 #include "frontend/load.h"
 #include "frontend/lower_session.h"
@@ -32,7 +33,10 @@ run_passes(Session *s, Module *m)
                      .out = stdout};
     if (passes_run(m, &o))
         return STATUS_DONE;
-    return m->over_limit ? STATUS_LIMIT : STATUS_INPUT;
+    if (!m->over_limit)
+        return STATUS_INPUT;
+    cmd_limit_help(s, m);
+    return STATUS_LIMIT;
 }
 
 static Status

@@ -2,6 +2,7 @@
  * moved and made again; what is large. */
 #include "frontend/cmd_plan.h"
 
+#include "frontend/cmd_limit.h"
 #include "frontend/cmd_plan_costs.h"
 #include "frontend/load.h"
 #include "ir/text.h"
@@ -203,6 +204,8 @@ cmd_plan(Session *s)
     bool done = run_passes(&p);
     if (!done && !p.m->over_limit)
         return STATUS_INPUT;
+    if (!done)
+        cmd_limit_help(s, p.m);
     p.report = report_make(s->arena, p.m);
     p.summary = summary_make(s->arena, p.m);
     find_change(&p);

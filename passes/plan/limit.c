@@ -53,13 +53,18 @@ optimizer_bytes(const Module *m)
     return bytes;
 }
 
+/* Of f32: a byte an element, and a scale for every 256 of them. */
+static int64_t
+in_8_bits(int64_t bytes)
+{
+    return bytes / 4 + bytes / 256;
+}
+
 /* The smallest limit, and what would lower it. */
 static void
 say_help(Module *m, const Report *r)
 {
     Span nowhere = {0};
-    const int64_t *b = m->region_bytes;
-    int64_t batch = b[REGION_stash] + b[REGION_workspace] + b[REGION_io];
     int64_t optimizer = optimizer_bytes(m);
     diag_note(m->diag, nowhere, "the smallest limit that works is %lld bytes",
               (long long)r->total);
@@ -67,14 +72,12 @@ say_help(Module *m, const Report *r)
         diag_note(m->diag, nowhere,
                   "with --recompute=auto %lld bytes are enough",
                   (long long)m->planned.lowest);
-    diag_note(m->diag, nowhere,
-              "a microbatch of half the size would take about %lld bytes less",
-              (long long)(batch / 2));
     if (optimizer > 0)
         diag_note(m->diag, nowhere,
-                  "the optimizer keeps %lld bytes, which this edlc can "
-                  "neither store in 8 bits nor move off the device",
-                  (long long)optimizer);
+                  "the state of the optimizer takes %lld bytes; it would take "
+                  "about %lld stored in 8 bits (--quantize, which this edlc "
+                  "does not have)",
+                  (long long)optimizer, (long long)in_8_bits(optimizer));
 }
 
 bool
