@@ -1,23 +1,11 @@
-#include "passes/plan/compare.h"
+#include "passes/plan/compare_parts.h"
 
 #include <stdlib.h>
 
 #include "ir/text.h"
 
-typedef struct Compare {
-    Arena *a;
-    const Module *old, *new;
-    FILE *to;
-    bool titled; /* the section has its title */
-    const char *title;
-} Compare;
-
-static void say(Compare *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* A line under the section's title, which is printed with its first line. */
-static void
-say(Compare *c, const char *fmt, ...)
+void
+compare_say(Compare *c, const char *fmt, ...)
 {
     va_list ap;
     if (!c->titled)
@@ -30,17 +18,11 @@ say(Compare *c, const char *fmt, ...)
     fputs("\n", c->to);
 }
 
-static void
-section(Compare *c, const char *title)
+void
+compare_section(Compare *c, const char *title)
 {
     c->title = title;
     c->titled = false;
-}
-
-static bool
-same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 /* ---- options, dims, sizes ---- */
@@ -48,17 +30,18 @@ same_text(const char *a, const char *b)
 static void
 compare_options(Compare *c)
 {
-    section(c, "options");
+    compare_section(c, "options");
     for (int i = 0; i < c->old->options.n; i++) {
         const Option *o = &c->old->options.at[i];
         const char *now = module_option(c->new, o->key);
-        if (!same_text(o->value, now))
-            say(c, "%s: %s -> %s", o->key, o->value, now ? now : "(none)");
+        if (!(now && strcmp(o->value, now) == 0))
+            compare_say(c, "%s: %s -> %s", o->key, o->value,
+                        now ? now : "(none)");
     }
     for (int i = 0; i < c->new->options.n; i++) {
         const Option *o = &c->new->options.at[i];
         if (!module_option(c->old, o->key))
-            say(c, "%s: (none) -> %s", o->key, o->value);
+            compare_say(c, "%s: (none) -> %s", o->key, o->value);
     }
 }
 
@@ -74,80 +57,32 @@ find_dim(const Module *m, const char *name)
 static void
 compare_dims(Compare *c)
 {
-    section(c, "dims");
+    compare_section(c, "dims");
     for (int i = 0; i < c->old->dims.n; i++) {
         const Dim *o = &c->old->dims.at[i], *n = find_dim(c->new, o->name);
         if (!n)
-            say(c, "- %s = %lld", o->name, (long long)o->value);
+            compare_say(c, "- %s = %lld", o->name, (long long)o->value);
         else if (o->value != n->value)
-            say(c, "%s: %lld -> %lld", o->name, (long long)o->value,
-                (long long)n->value);
+            compare_say(c, "%s: %lld -> %lld", o->name, (long long)o->value,
+                        (long long)n->value);
     }
     for (int i = 0; i < c->new->dims.n; i++) {
         const Dim *n = &c->new->dims.at[i];
         if (!find_dim(c->old, n->name))
-            say(c, "+ %s = %lld", n->name, (long long)n->value);
+            compare_say(c, "+ %s = %lld", n->name, (long long)n->value);
     }
 }
 
 static void
 compare_regions(Compare *c)
 {
-    section(c, "regions");
+    compare_section(c, "regions");
     for (int r = 0; r < REGION_COUNT; r++) {
         int64_t old = c->old->region_bytes[r], new = c->new->region_bytes[r];
         if (old != new)
-            say(c, "%s: %lld -> %lld bytes (%+lld)", region_name[r],
-                (long long)old, (long long)new, (long long)(new - old));
+            compare_say(c, "%s: %lld -> %lld bytes (%+lld)", region_name[r],
+                        (long long)old, (long long)new, (long long)(new - old));
     }
-}
-
-/* ---- tensors ---- */
-
-static const char *
-tensor_text(Compare *c, const Tensor *t)
-{
-    return arena_printf(c->a, "%s %s : %s", tensor_kind_name[t->kind], t->name,
-                        text_type(c->a, &t->type));
-}
-
-static bool
-same_layout(const Type *t, const Layout *a, const Layout *b)
-{
-    return a->offset == b->offset && a->pad == b->pad &&
-           memcmp(a->tile, b->tile, sizeof a->tile) == 0 &&
-           memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)t->rank) ==
-               0;
-}
-
-static bool
-same_tensor(const Tensor *a, const Tensor *b)
-{
-    return a->kind == b->kind && type_equal(&a->type, &b->type) &&
-           same_layout(&a->type, &a->layout, &b->layout) &&
-           a->space == b->space && a->init.kind == b->init.kind &&
-           a->init.a == b->init.a && a->init.b == b->init.b &&
-           same_text(a->role, b->role) && a->weight_decay == b->weight_decay &&
-           a->lr_scale == b->lr_scale;
-}
-
-static void
-compare_tensors(Compare *c)
-{
-    section(c, "tensors");
-    for (int i = 0; i < c->old->tensors.n; i++) {
-        const Tensor *o = c->old->tensors.at[i];
-        const Tensor *n = module_tensor(c->new, o->name);
-        if (!n)
-            say(c, "- %s", tensor_text(c, o));
-        else if (!type_equal(&o->type, &n->type) || o->kind != n->kind)
-            say(c, "~ %s -> %s", tensor_text(c, o), tensor_text(c, n));
-        else if (!same_tensor(o, n))
-            say(c, "~ %s: settings or layout", tensor_text(c, n));
-    }
-    for (int i = 0; i < c->new->tensors.n; i++)
-        if (!module_tensor(c->old, c->new->tensors.at[i]->name))
-            say(c, "+ %s", tensor_text(c, c->new->tensors.at[i]));
 }
 
 /* ---- nodes ---- */
@@ -158,9 +93,7 @@ node_key(Compare *c, const Node *n)
 {
     if (n->body)
         return arena_printf(c->a, "group %s",
-                            n->n_results     ? n->results[0]->name
-                            : n->body->first ? node_key(c, n->body->first)
-                                             : "");
+                            n->body->first ? node_key(c, n->body->first) : "");
     if (n->n_results)
         return n->results[0]->name;
     const char *what = n->tensor   ? n->tensor->name
@@ -171,8 +104,9 @@ node_key(Compare *c, const Node *n)
 
 typedef struct Entry {
     const char *key, *text;
-    int at;    /* position in its graph */
-    int other; /* of the same node in the other module, -1: none */
+    bool moves_nothing; /* a read, a view */
+    int at;             /* position in its graph */
+    int other;          /* of the same node in the other module, -1: none */
 } Entry;
 
 typedef struct Listing {
@@ -180,15 +114,24 @@ typedef struct Listing {
     Map by_key; /* key -> index + 1 */
 } Listing;
 
+static bool
+is_light(const Node *n)
+{
+    return n->op == OP_read || n->op == OP_const ||
+           (op_info[n->op].flags & OP_VIEW);
+}
+
 static void
 list_nodes(Compare *c, const Graph *g, Listing *l)
 {
     graph_each(g, n) {
+        if (compare_is_planned(c, n))
+            continue;
         const char *key = node_key(c, n);
         int same = 1;
         while (map_get(&l->by_key, key))
             key = arena_printf(c->a, "%s #%d", key, ++same);
-        Entry e = {key, text_node(c->a, n), l->at.n, -1};
+        Entry e = {key, text_node(c->a, n), is_light(n), l->at.n, -1};
         vec_push(c->a, &l->at, e);
         map_put(c->a, &l->by_key, key, (void *)(intptr_t)l->at.n);
         if (n->body)
@@ -237,28 +180,56 @@ find_keepers(Compare *c, const Listing *new)
     return keeps;
 }
 
+/* The lists of a group follow from its body. */
+static const char *
+compared(const char *text)
+{
+    const char *attrs = strstr(text, " = fused ") ? strrchr(text, '(') : NULL;
+    return attrs ? attrs : text;
+}
+
+/* A node of both; false: another plan alone makes its line another. */
+static bool
+say_pair(Compare *c, const Entry *old, const Entry *new, const char *after)
+{
+    const char *was = compared(old->text), *is = compared(new->text);
+    bool same = strcmp(was, is) == 0, planned = false;
+    if (!same && c->n_planned > 0)
+        planned = same = compare_same_but_plan(was, is);
+    if (!same) {
+        compare_say(c, "~ %s", old->text);
+        compare_say(c, "  %s", new->text);
+    }
+    if (after && c->n_planned == 0)
+        compare_say(c, "moved: %s, now after %s", new->key, after);
+    return !planned && (!after || c->n_planned == 0);
+}
+
 static void
 say_nodes(Compare *c, const Listing *old, const Listing *new)
 {
     const bool *keeps = find_keepers(c, new);
+    int planned = 0;
     for (int i = 0; i < old->at.n; i++)
-        if (old->at.at[i].other < 0)
-            say(c, "- %s", old->at.at[i].text);
+        if (old->at.at[i].other < 0 &&
+            !(c->n_planned && old->at.at[i].moves_nothing))
+            compare_say(c, "- %s", old->at.at[i].text);
     for (int i = 0; i < new->at.n; i++) {
         const Entry *e = &new->at.at[i];
-        if (e->other < 0) {
-            say(c, "+ %s", e->text);
+        const char *before = i ? new->at.at[i - 1].key : "the start";
+        if (e->other < 0 && c->n_planned && e->moves_nothing)
             continue;
-        }
-        const char *was = old->at.at[e->other].text;
-        if (strcmp(was, e->text) != 0) {
-            say(c, "~ %s", was);
-            say(c, "  %s", e->text);
-        }
-        if (!keeps[i])
-            say(c, "moved: %s, now after %s", e->key,
-                i ? new->at.at[i - 1].key : "the start");
+        if (e->other < 0)
+            compare_say(c, "+ %s", e->text);
+        else
+            planned += !say_pair(c, &old->at.at[e->other], e,
+                                 keeps[i] ? NULL : before);
     }
+    if (planned > 0)
+        compare_say(c,
+                    "of %d more, operands or results lie elsewhere, or they "
+                    "run at another time",
+                    planned);
 }
 
 static void
@@ -268,11 +239,11 @@ compare_graph(Compare *c, const Graph *old, const Graph *new)
     list_nodes(c, old, &a);
     list_nodes(c, new, &b);
     match(&a, &b);
-    section(c, arena_printf(c->a, "graph %s", new->name));
+    compare_section(c, arena_printf(c->a, "graph %s", new->name));
     if (old->workspace != new->workspace)
-        say(c, "workspace: %lld -> %lld bytes (%+lld)",
-            (long long)old->workspace, (long long)new->workspace,
-            (long long)(new->workspace - old->workspace));
+        compare_say(c, "workspace: %lld -> %lld bytes (%+lld)",
+                    (long long)old->workspace, (long long)new->workspace,
+                    (long long)(new->workspace - old->workspace));
     say_nodes(c, &a, &b);
 }
 
@@ -301,6 +272,7 @@ compare_print(Arena *a, const Module *old, const Module *new, FILE *to)
     compare_options(&c);
     compare_dims(&c);
     compare_regions(&c);
+    compare_plan(&c);
     compare_tensors(&c);
     compare_graphs(&c);
 }

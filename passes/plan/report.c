@@ -96,13 +96,20 @@ sort_lines(Arena *a, Report *r)
         r->largest.at[i] = s[i].line;
 }
 
+int64_t
+report_total(const Module *m)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < REGION_COUNT; i++)
+        if (i != REGION_host && i != REGION_disk)
+            bytes += m->region_bytes[i];
+    return bytes;
+}
+
 Report
 report_make(Arena *a, Module *m)
 {
-    Report r = {0};
-    for (int i = 0; i < REGION_COUNT; i++)
-        if (i != REGION_host && i != REGION_disk)
-            r.total += m->region_bytes[i];
+    Report r = {.total = report_total(m)};
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
         vec_push(a, &r.largest,

@@ -23,6 +23,8 @@ typedef struct Report {
               * first; equal ones in the module's order */
 } Report;
 
+/* Bytes of all regions of the device. */
+int64_t report_total(const Module *m);
 Report report_make(Arena *a, Module *m);
 /* A short name of the kernel: that of its first result, or of the tensor. */
 const char *report_node_name(const Node *n);

@@ -1,0 +1,286 @@
+/* What another plan changes: values that are now made again, moved or kept. */
+#include "passes/plan/compare_parts.h"
+
+#include "passes/plan/cost.h"
+#include "passes/plan/report.h"
+
+#include <ctype.h>
+
+/* What becomes of a value for the backward pass; 0: nothing. */
+enum { NOTHING, KEPT, MOVED, AGAIN };
+
+typedef struct Fact {
+    const char *name, *block;
+    int old, new;
+} Fact;
+
+typedef struct Plan {
+    Compare *c;
+    Map at; /* name -> index + 1 */
+    VEC(Fact) facts;
+} Plan;
+
+static const char *
+without_re(Arena *a, const char *name)
+{
+    size_t n = strlen(name);
+    bool copy = n > 3 && strcmp(name + n - 3, ".re") == 0;
+    return copy ? arena_strndup(a, name, n - 3) : name;
+}
+
+static void
+add_fact(Plan *p, const char *name, const char *block, int fate, bool old)
+{
+    intptr_t at = (intptr_t)map_get(&p->at, name);
+    if (!at) {
+        vec_push(p->c->a, &p->facts, ((Fact){.name = name, .block = block}));
+        at = p->facts.n;
+        map_put(p->c->a, &p->at, name, (void *)at);
+    }
+    Fact *f = &p->facts.at[at - 1];
+    int *now = old ? &f->old : &f->new;
+    if (fate > *now)
+        *now = fate;
+}
+
+static void
+add_node(Plan *p, const Node *n, bool old)
+{
+    if (n->op == OP_write && n->tensor->kind == TENSOR_stash)
+        add_fact(p, n->tensor->name, value_node(n->args[0])->block,
+                 n->tensor->space == SPACE_device ? KEPT : MOVED, old);
+    if (n->recomputed && !(op_info[n->op].flags & OP_VIEW))
+        for (int i = 0; i < n->n_results; i++)
+            add_fact(p, without_re(p->c->a, n->results[i]->name), n->block,
+                     AGAIN, old);
+}
+
+static void
+add_module(Plan *p, const Module *m, bool old)
+{
+    for (int i = 0; i < m->graphs.n; i++)
+        graph_each(m->graphs.at[i], n)
+            add_node(p, n, old);
+}
+
+/* Whether a module computes it at all. */
+static bool
+is_there(const Module *m, const char *name, int fate)
+{
+    const Graph *g = module_graph(m, "forward");
+    return fate != NOTHING || (g && map_get(&g->values, name));
+}
+
+/* ---- words ---- */
+
+typedef enum {
+    CHANGE_again,
+    CHANGE_moved,
+    CHANGE_back,
+    CHANGE_kept,
+    CHANGE_not_again,
+    CHANGE_not_kept,
+    CHANGE_COUNT
+} Change;
+
+static const char *const change_text[CHANGE_COUNT] = {
+    [CHANGE_again] = "now made again",
+    [CHANGE_moved] = "now moved off the device",
+    [CHANGE_back] = "kept again",
+    [CHANGE_kept] = "now kept",
+    [CHANGE_not_again] = "no longer made again",
+    [CHANGE_not_kept] = "no longer kept"};
+
+static Change
+change_of(const Fact *f)
+{
+    if (f->new == AGAIN)
+        return CHANGE_again;
+    if (f->new == MOVED)
+        return CHANGE_moved;
+    if (f->new == KEPT)
+        return f->old == NOTHING ? CHANGE_kept : CHANGE_back;
+    return f->old == AGAIN ? CHANGE_not_again : CHANGE_not_kept;
+}
+
+static bool
+is_change(const Compare *c, const Fact *f)
+{
+    return f->old != f->new &&is_there(c->old, f->name, f->old) &&
+           is_there(c->new, f->name, f->new);
+}
+
+/* ---- blocks: equal changes in one ---- */
+
+typedef VEC(const char *) Names;
+
+typedef struct Block {
+    const char *name; /* "": what is in none */
+    Names change[CHANGE_COUNT];
+} Block;
+
+typedef struct Group {
+    Names blocks;
+    const char *text;
+} Group;
+
+typedef struct Groups {
+    VEC(Group) at;
+    Map by_text; /* index + 1 */
+} Groups;
+
+static const char *
+joined(Arena *a, const Names *names)
+{
+    VEC(char) text = {0};
+    for (int i = 0; i < names->n; i++) {
+        for (const char *s = i ? ", " : ""; *s; s++)
+            vec_push(a, &text, *s);
+        for (const char *s = names->at[i]; *s; s++)
+            vec_push(a, &text, *s);
+    }
+    vec_push(a, &text, '\0');
+    return text.at;
+}
+
+static const char *
+block_text(Arena *a, const Block *b)
+{
+    const char *text = "";
+    for (int i = 0; i < CHANGE_COUNT; i++)
+        if (b->change[i].n > 0)
+            text = arena_printf(a, "%s    %s: %s\n", text, change_text[i],
+                                joined(a, &b->change[i]));
+    return text;
+}
+
+static const char *
+short_name(const Fact *f, const char *block)
+{
+    size_t n = strlen(block);
+    bool mine = n && strncmp(f->name, block, n) == 0 && f->name[n] == '.';
+    return f->name + (mine ? n + 1 : 0);
+}
+
+static void
+add_group(Arena *a, Groups *g, const Block *b)
+{
+    const char *text = block_text(a, b);
+    intptr_t at = (intptr_t)map_get(&g->by_text, text);
+    if (!at) {
+        vec_push(a, &g->at, ((Group){.text = text}));
+        at = g->at.n;
+        map_put(a, &g->by_text, text, (void *)at);
+    }
+    vec_push(a, &g->at.at[at - 1].blocks, b->name);
+}
+
+static Groups
+group(Plan *p)
+{
+    Arena *a = p->c->a;
+    VEC(Block) blocks = {0};
+    Map by_name = {0};
+    Groups g = {0};
+    for (int i = 0; i < p->facts.n; i++) {
+        const Fact *f = &p->facts.at[i];
+        const char *name = f->block ? f->block : "";
+        if (!is_change(p->c, f))
+            continue;
+        intptr_t at = (intptr_t)map_get(&by_name, name);
+        if (!at) {
+            vec_push(a, &blocks, ((Block){.name = name}));
+            at = blocks.n;
+            map_put(a, &by_name, name, (void *)at);
+        }
+        vec_push(a, &blocks.at[at - 1].change[change_of(f)],
+                 short_name(f, name));
+        map_put(a, &p->c->planned, f->name, (void *)f->name);
+        p->c->n_planned++;
+    }
+    for (int i = 0; i < blocks.n; i++)
+        add_group(a, &g, &blocks.at[i]);
+    return g;
+}
+
+/* ---- the section ---- */
+
+static void
+say_totals(Compare *c)
+{
+    int64_t old = report_total(c->old), new = report_total(c->new);
+    int64_t was = cost_program(c->old, "step");
+    int64_t is = cost_program(c->new, "step");
+    if (old != new)
+        compare_say(c, "the peak goes %s by %lld bytes: %lld -> %lld",
+                    new > old ? "up" : "down",
+                    (long long)(new > old ? new - old : old - new),
+                    (long long)old, (long long)new);
+    if (was != is)
+        compare_say(c, "predicted time of a step: %.3f -> %.3f ms (x %.4f)",
+                    (double)was / 1e6, (double)is / 1e6,
+                    was > 0 ? (double)is / (double)was : 0);
+}
+
+void
+compare_plan(Compare *c)
+{
+    Plan p = {.c = c};
+    add_module(&p, c->old, true);
+    add_module(&p, c->new, false);
+    Groups g = group(&p);
+    compare_section(c, "plan");
+    say_totals(c);
+    for (int i = 0; i < g.at.n; i++) {
+        const Names *blocks = &g.at.at[i].blocks;
+        compare_say(c, "%s%s%s\n%.*s", *blocks->at[0] ? "in " : "",
+                    *blocks->at[0] ? joined(c->a, blocks) : "outside of blocks",
+                    blocks->n > 1 ? " alike" : "",
+                    (int)strlen(g.at.at[i].text) - 1, g.at.at[i].text);
+    }
+}
+
+/* ---- what the section has said already ---- */
+
+bool
+compare_is_planned(const Compare *c, const Node *n)
+{
+    if (n->recomputed)
+        return true;
+    const Graph *g = n->graph;
+    if (g->owner && g->owner->recomputed)
+        return true;
+    return (n->op == OP_read || n->op == OP_write) &&
+           n->tensor->kind == TENSOR_stash &&
+           map_get(&c->planned, n->tensor->name);
+}
+
+/* What stands at s and follows from a plan: `.re` behind a name, and where a
+ * value lies, ` in NAME(...)` and ` layout(...)`. */
+static const char *
+skip_planned(const char *s)
+{
+    for (;;) {
+        if (strncmp(s, ".re", 3) == 0 && !isalnum((unsigned char)s[3]))
+            s += 3;
+        else if ((strncmp(s, " in ", 4) == 0 ||
+                  strncmp(s, " layout(", 8) == 0) &&
+                 strchr(s, ')'))
+            s = strchr(s, ')') + 1;
+        else
+            return s;
+    }
+}
+
+bool
+compare_same_but_plan(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a = skip_planned(a);
+        b = skip_planned(b);
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+    }
+}
