@@ -49,6 +49,52 @@ launch(cudaStream_t s, void (*kernel)(P...), unsigned blocks, P... a)
     cudaLaunchKernel(kernel, dim3(blocks), dim3(N), list, 0, s);
 }
 
+/* x comes in on a stream of its own, y is made of it on another: with events
+ * between them or without one; in a graph or as it is queued. */
+static void
+overlap(int *host, int *x, int *y, bool graph, bool fork, bool join)
+{
+    cudaStream_t copies, s;
+    cudaEvent_t began, came, read;
+    cudaGraph_t g;
+    cudaGraphExec_t run;
+    cudaStreamCreateWithFlags(&copies, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&began, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&came, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&read, cudaEventDisableTiming);
+    if (graph)
+        cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+    cudaEventRecord(began, s);
+    cudaStreamWaitEvent(copies, began, 0);
+    for (int i = 0; i < 4; i++) {
+        cudaMemcpyAsync(x, host + i * N, N * sizeof *x, cudaMemcpyHostToDevice,
+                        copies);
+        cudaEventRecord(came, copies);
+        if (fork || (graph && i == 3))
+            cudaStreamWaitEvent(s, came, 0);
+        launch<const int *, int *, int>(s, turn, 1, x, y + i * N, 1);
+        cudaEventRecord(read, s);
+        if (join)
+            cudaStreamWaitEvent(copies, read, 0);
+    }
+    if (graph) {
+        cudaStreamEndCapture(s, &g);
+        cudaGraphInstantiate(&run, g, 0);
+        cudaGraphDestroy(g);
+        cudaGraphLaunch(run, s);
+    }
+    cudaStreamSynchronize(s);
+    cudaStreamSynchronize(copies);
+    if (graph)
+        cudaGraphExecDestroy(run);
+    cudaEventDestroy(began);
+    cudaEventDestroy(came);
+    cudaEventDestroy(read);
+    cudaStreamDestroy(copies);
+    cudaStreamDestroy(s);
+}
+
 static unsigned
 hash(const int *x, int n)
 {
@@ -58,6 +104,33 @@ hash(const int *x, int n)
     return h;
 }
 
+/* "graph", "streams": right; "-fork": nobody waits for what comes in; "-join":
+ * nor for what has been read. */
+static int
+many(const char *what)
+{
+    int *host;
+    void *p, *q, *r;
+    cudaStream_t s;
+    cudaMallocHost(&r, 4 * N * sizeof *host);
+    host = (int *)r;
+    for (int i = 0; i < 4 * N; i++)
+        host[i] = i;
+    cudaMalloc(&p, N * sizeof *host);
+    cudaMalloc(&q, 4 * N * sizeof *host);
+    overlap(host, (int *)p, (int *)q, what[0] == 'g', !strstr(what, "-fork"),
+            !strstr(what, "-join"));
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaMemcpyAsync(host, q, 4 * N * sizeof *host, cudaMemcpyDeviceToHost, s);
+    cudaStreamSynchronize(s);
+    cudaStreamDestroy(s);
+    printf("%u\n", hash(host, 4 * N));
+    cudaFreeHost(host);
+    cudaFree(p);
+    cudaFree(q);
+    return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -65,6 +138,8 @@ main(int argc, char **argv)
     int host[N], *x, *y;
     cudaStream_t s;
     void *p, *q;
+    if (strncmp(what, "streams", 7) == 0 || strncmp(what, "graph", 5) == 0)
+        return many(what);
     for (int i = 0; i < N; i++)
         host[i] = i;
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);

@@ -1,5 +1,7 @@
 /* A stand-in for what edl_cuda.cu uses of cuBLASLt: products as plain loops,
  * which spoil their workspace and check what they were promised of alignment.
+ * In how many parts a product is added up follows from its shape, as the
+ * algorithm of the library does.
  * tests/cuda_host only. */
 #ifndef EDL_HOST_CUBLASLT_H
 #define EDL_HOST_CUBLASLT_H
@@ -10,7 +12,7 @@ typedef enum { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE = 7 }
     cublasStatus_t;
 typedef enum { CUBLAS_OP_N, CUBLAS_OP_T } cublasOperation_t;
 typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
-typedef enum { CUDA_R_32F } cudaDataType_t;
+typedef enum { CUDA_R_32F = 0, CUDA_R_16BF = 14 } cudaDataType_t;
 typedef enum {
     CUBLASLT_MATMUL_DESC_TRANSA,
     CUBLASLT_MATMUL_DESC_TRANSB
@@ -35,7 +37,40 @@ struct Layout {
     uint64_t rows, columns;
     int64_t lead, stride;
     int32_t batch;
+    cudaDataType_t type;
 };
+
+inline uint64_t
+bytes_of(const Layout &l)
+{
+    return l.type == CUDA_R_16BF ? 2 : 4;
+}
+
+inline float
+load(const void *x, const Layout &l, uint64_t i)
+{
+    uint32_t bits;
+    float f;
+    if (l.type == CUDA_R_32F)
+        return ((const float *)x)[i];
+    bits = (uint32_t)((const uint16_t *)x)[i] << 16;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+inline void
+store(void *x, const Layout &l, uint64_t i, float f)
+{
+    uint32_t bits;
+    if (l.type == CUDA_R_32F) {
+        ((float *)x)[i] = f;
+        return;
+    }
+    memcpy(&bits, &f, sizeof f);
+    bits = f != f ? bits | 0x400000u
+                  : bits + 0x7fffu + (bits >> 16 & 1u);
+    ((uint16_t *)x)[i] = (uint16_t)(bits >> 16);
+}
 struct Product {
     cublasOperation_t turned[2];
 };
@@ -47,42 +82,56 @@ struct Algorithm {
 };
 
 inline float
-at(const float *x, const Layout &l, cublasOperation_t t, uint64_t row,
+at(const void *x, const Layout &l, cublasOperation_t t, uint64_t row,
    uint64_t column)
 {
     uint64_t lead = (uint64_t)l.lead;
-    return t == CUBLAS_OP_N ? x[row + column * lead] : x[column + row * lead];
+    return load(x, l,
+                t == CUBLAS_OP_N ? row + column * lead : column + row * lead);
 }
 
 inline void
-multiply(const Product &p, float alpha, const float *a, const Layout &la,
-         const float *b, const Layout &lb, float beta, float *c,
+multiply(const Product &p, float alpha, const void *a, const Layout &la,
+         const void *b, const Layout &lb, float beta, void *c,
          const Layout &lc)
 {
     uint64_t k = p.turned[0] == CUBLAS_OP_N ? la.columns : la.rows;
-    std::vector<float> sum(lc.rows);
+    uint64_t parts = 1 + (lc.rows + 3 * lc.columns) % 3;
+    std::vector<float> sum(lc.rows), part(lc.rows);
     for (uint64_t j = 0; j < lc.columns; j++) {
-        float *to = c + j * (uint64_t)lc.lead;
+        uint64_t to = j * (uint64_t)lc.lead;
         for (uint64_t i = 0; i < lc.rows; i++)
-            sum[i] = beta == 0.0f ? 0.0f : beta * to[i];
-        for (uint64_t l = 0; l < k; l++) {
-            const float y = alpha * at(b, lb, p.turned[1], l, j);
+            sum[i] = beta == 0.0f ? 0.0f : beta * load(c, lc, to + i);
+        for (uint64_t l = 0, n = 1; n <= parts; n++) {
+            part.assign(lc.rows, 0.0f);
+            for (; l < k * n / parts; l++) {
+                const float y = alpha * at(b, lb, p.turned[1], l, j);
+                for (uint64_t i = 0; i < lc.rows; i++)
+                    part[i] += at(a, la, p.turned[0], i, l) * y;
+            }
             for (uint64_t i = 0; i < lc.rows; i++)
-                sum[i] += at(a, la, p.turned[0], i, l) * y;
+                sum[i] += part[i];
         }
         for (uint64_t i = 0; i < lc.rows; i++)
-            to[i] = sum[i];
+            store(c, lc, to + i, sum[i]);
     }
 }
 
 inline void
 check(const void *p, const Layout &l, uint64_t align)
 {
-    if ((uintptr_t)p % align || (uint64_t)l.lead * 4 % align ||
-        (l.batch > 1 && (uint64_t)l.stride * 4 % align))
+    uint64_t bytes = bytes_of(l);
+    if ((uintptr_t)p % align || (uint64_t)l.lead * bytes % align ||
+        (l.batch > 1 && (uint64_t)l.stride * bytes % align))
         stop("a matrix is not aligned as it was said");
     if ((uint64_t)l.lead < l.rows)
         stop("a leading dimension is too small");
+}
+
+inline void *
+matrix(const void *p, const Layout &l, int32_t i)
+{
+    return (unsigned char *)(uintptr_t)p + i * l.stride * (int64_t)bytes_of(l);
 }
 } // namespace edl_host
 
@@ -141,10 +190,10 @@ cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
 }
 
 inline cublasStatus_t
-cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l, cudaDataType_t,
+cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l, cudaDataType_t type,
                            uint64_t rows, uint64_t columns, int64_t lead)
 {
-    *l = new edl_host::Layout{rows, columns, lead, 0, 1};
+    *l = new edl_host::Layout{rows, columns, lead, 0, 1, type};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -223,9 +272,9 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void *alpha,
         if (bytes)
             memset(workspace, 0xff, bytes);
         for (int32_t i = 0; i < z.batch; i++)
-            edl_host::multiply(p, by, (const float *)a + i * x.stride, x,
-                               (const float *)b + i * y.stride, y, keep,
-                               (float *)to + i * z.stride, z);
+            edl_host::multiply(p, by, edl_host::matrix(a, x, i), x,
+                               edl_host::matrix(b, y, i), y, keep,
+                               edl_host::matrix(to, z, i), z);
         if (bytes)
             memset(workspace, 0xff, bytes);
     });

@@ -3,26 +3,19 @@
  *  - the threads of a block are fibers; their order and that of the blocks
  *    follow EDL_HOST_SEED, so a missing barrier or a race changes bits
  *  - threads that wait for each other at different barriers end the program
- *  - a stream is a queue that runs when somebody waits for it, or earlier, as
- *    the seed says: a missing wait reads what is not there yet
+ *  - a stream is a queue that runs when somebody waits for it, or earlier, and
+ *    streams and branches of a graph overtake each other where no event stops
+ *    them, as the seed says: a missing wait reads what is not there yet
  *  - device memory begins as NaNs and can be reached only while the queue
  *    runs: a host access faults, and so does one beyond the end
  * tests/cuda_host only. */
 #ifndef EDL_HOST_CUDA_RUNTIME_H
 #define EDL_HOST_CUDA_RUNTIME_H
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "host_block.h"
+#include "host_stream.h"
 
-#include <functional>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #define __global__
 #define __device__
@@ -43,333 +36,16 @@ struct alignas(16) float4 {
 };
 
 typedef enum cudaError { cudaSuccess, cudaErrorInvalidValue = 1,
-                         cudaErrorMemoryAllocation = 2 } cudaError_t;
+                         cudaErrorMemoryAllocation = 2,
+                         cudaErrorStreamCaptureUnjoined = 904 } cudaError_t;
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice,
                       cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum { cudaStreamNonBlocking = 1 };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal,
                              cudaStreamCaptureModeThreadLocal };
 
-extern "C" char __start_edl_shared[] __attribute__((weak));
-extern "C" char __stop_edl_shared[] __attribute__((weak));
-
 namespace edl_host
 {
-
-/* ---- what the seed decides ---- */
-
-inline uint64_t
-random_state(bool set = false, uint64_t to = 0)
-{
-    static uint64_t state = [] {
-        const char *s = getenv("EDL_HOST_SEED");
-        return s ? strtoull(s, nullptr, 10) : 0u;
-    }();
-    if (set)
-        state = to;
-    return state;
-}
-
-/* 0 <= x < n; always 0 where the seed is 0. */
-inline uint64_t
-choose(uint64_t n)
-{
-    uint64_t x = random_state();
-    if (x == 0)
-        return 0;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    random_state(true, x);
-    return (x >> 11) % n;
-}
-
-inline std::vector<int>
-order_of(int n)
-{
-    std::vector<int> order((size_t)n);
-    for (int i = 0; i < n; i++)
-        order[(size_t)i] = i;
-    for (int i = n - 1; i > 0 && random_state(); i--)
-        std::swap(order[(size_t)i], order[(size_t)choose((uint64_t)i + 1)]);
-    return order;
-}
-
-[[noreturn]] inline void
-stop(const char *what)
-{
-    fprintf(stderr, "cuda_host: %s\n", what);
-    exit(99);
-}
-
-/* ---- fibers ---- */
-
-struct Fiber {
-    void *at; /* its stack pointer while it does not run */
-};
-
-#if !defined(__x86_64__)
-#error "the fibers of tests/cuda_host are written for x86-64"
-#endif
-extern "C" void edl_host_switch(void **from, void *to);
-__asm__(".pushsection .text.edl_host_switch,\"axG\",@progbits,"
-        "edl_host_switch,comdat\n"
-        ".weak edl_host_switch\n"
-        ".type edl_host_switch,@function\n"
-        "edl_host_switch:\n"
-        "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
-        "mov %rsp,(%rdi)\n"
-        "mov %rsi,%rsp\n"
-        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\n"
-        "ret\n"
-        ".popsection\n");
-
-enum { STACK = 256 << 10 };
-enum Wait { WAIT_none, WAIT_block, WAIT_warp };
-
-struct Index {
-    unsigned x, y, z;
-};
-
-struct Thread {
-    Index index;
-    Fiber *fiber;
-    Wait wait;
-    bool done;
-    unsigned shuffles; /* so far */
-};
-
-/* The block that runs. */
-struct Block {
-    Index index, size, grid;
-    std::vector<Thread> threads;
-    std::vector<uint64_t> slots; /* what threads show each other: two each */
-    std::vector<int> order;
-    size_t started;
-    std::vector<Thread *> ready;
-    std::vector<Fiber *> idle;
-    Fiber *running;
-    Thread *now;
-    void *scheduler;
-    const std::function<void()> *body;
-};
-
-inline Block &
-block(void)
-{
-    static Block b;
-    return b;
-}
-
-inline void
-leave(void)
-{
-    edl_host_switch(&block().running->at, block().scheduler);
-}
-
-/* A fiber runs thread after thread; while one waits, others get another. */
-inline void
-fiber_main(void)
-{
-    Block &b = block();
-    for (;;) {
-        while (b.started < b.order.size()) {
-            Thread *t = &b.threads[(size_t)b.order[b.started++]];
-            b.now = t;
-            (*b.body)();
-            t->done = true;
-        }
-        b.idle.push_back(b.running);
-        leave();
-    }
-}
-
-inline Fiber *
-new_fiber(void)
-{
-    void *m = mmap(nullptr, STACK, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m == MAP_FAILED)
-        stop("no memory for a stack");
-    void **top = (void **)(void *)((unsigned char *)m + STACK);
-    *--top = nullptr; /* fiber_main does not return */
-    *--top = (void *)(uintptr_t)&fiber_main;
-    for (int i = 0; i < 6; i++)
-        *--top = nullptr;
-    Fiber *f = new Fiber;
-    f->at = (void *)top;
-    return f;
-}
-
-inline void
-resume(Fiber *f)
-{
-    Block &b = block();
-    b.running = f;
-    edl_host_switch(&b.scheduler, f->at);
-}
-
-inline void
-wait_at(Wait w)
-{
-    Thread *t = block().now;
-    t->wait = w;
-    t->fiber = block().running;
-    leave();
-}
-
-/* Threads [lo, hi) go on if all that are left of them wait at w. */
-inline bool
-release(Wait w, size_t lo, size_t hi)
-{
-    Block &b = block();
-    size_t left = 0, waiting = 0;
-    for (size_t i = lo; i < hi; i++) {
-        left += !b.threads[i].done;
-        waiting += !b.threads[i].done && b.threads[i].wait == w;
-    }
-    if (left == 0 || waiting < left)
-        return false;
-    for (int i : b.order) {
-        Thread *t = &b.threads[(size_t)i];
-        if ((size_t)i < lo || (size_t)i >= hi || t->done)
-            continue;
-        t->wait = WAIT_none;
-        b.ready.push_back(t);
-    }
-    return true;
-}
-
-/* False: all threads are done. */
-inline bool
-release_some(void)
-{
-    Block &b = block();
-    bool any = false, left = false;
-    for (const Thread &t : b.threads)
-        left |= !t.done;
-    if (!left)
-        return false;
-    for (size_t w = 0; w < b.threads.size(); w += 32)
-        any |= release(WAIT_warp, w, w + 32 < b.threads.size()
-                                         ? w + 32
-                                         : b.threads.size());
-    if (!any && !release(WAIT_block, 0, b.threads.size()))
-        stop("threads of a block wait at different barriers");
-    return true;
-}
-
-inline void
-run_block(unsigned index)
-{
-    Block &b = block();
-    size_t n = b.size.x;
-    if (random_state() && __start_edl_shared)
-        memset(__start_edl_shared, 0xff,
-               (size_t)(__stop_edl_shared - __start_edl_shared));
-    b.index = {index, 0, 0};
-    b.threads.assign(n, Thread());
-    for (size_t i = 0; i < n; i++)
-        b.threads[i].index = {(unsigned)i, 0, 0};
-    b.slots.resize(2 * n);
-    b.order = order_of((int)n);
-    b.started = 0;
-    do {
-        while (b.started < n || !b.ready.empty()) {
-            if (b.started < n) {
-                if (b.idle.empty())
-                    b.idle.push_back(new_fiber());
-                Fiber *f = b.idle.back();
-                b.idle.pop_back();
-                resume(f);
-                continue;
-            }
-            b.now = b.ready.back();
-            b.ready.pop_back();
-            resume(b.now->fiber);
-        }
-    } while (release_some());
-}
-
-inline void
-run_grid(unsigned blocks, unsigned threads, const std::function<void()> &body)
-{
-    Block &b = block();
-    b.body = &body;
-    b.size = {threads, 1, 1};
-    b.grid = {blocks, 1, 1};
-    for (int i : order_of((int)blocks))
-        run_block((unsigned)i);
-}
-
-/* What every lane of the warp has shown. */
-inline uint64_t
-exchange(uint64_t mine, unsigned from)
-{
-    Block &b = block();
-    Thread *t = b.now;
-    size_t n = b.threads.size(), half = t->shuffles++ % 2 * n;
-    size_t warp = t->index.x / 32 * 32;
-    b.slots[half + t->index.x] = mine;
-    wait_at(WAIT_warp);
-    return warp + from < n ? b.slots[half + warp + from] : 0;
-}
-
-/* ---- memory and streams ---- */
-
-struct Allocation {
-    unsigned char *at, *map;
-    size_t bytes, mapped;
-};
-
-inline std::vector<Allocation> &
-allocations(void)
-{
-    static std::vector<Allocation> a;
-    return a;
-}
-
-inline void
-protect(int how)
-{
-    for (const Allocation &a : allocations())
-        mprotect(a.map + 4096, a.mapped - 2 * 4096, how);
-}
-
-typedef std::function<void()> Work;
-
-struct Stream {
-    std::vector<Work> queue, captured;
-    bool capturing;
-};
-
-inline void
-run(Stream *s, size_t n)
-{
-    if (n == 0)
-        return;
-    protect(PROT_READ | PROT_WRITE);
-    for (size_t i = 0; i < n; i++)
-        s->queue[i]();
-    s->queue.erase(s->queue.begin(), s->queue.begin() + (ptrdiff_t)n);
-    protect(PROT_NONE);
-}
-
-inline void
-enqueue(Stream *s, Work w)
-{
-    if (s->capturing) {
-        s->captured.push_back(std::move(w));
-        return;
-    }
-    s->queue.push_back(std::move(w));
-    if (choose(8) == 1)
-        run(s, choose(s->queue.size() + 1));
-}
-
-struct Graph {
-    std::vector<Work> work;
-};
 
 template <typename... P, size_t... I>
 inline std::tuple<P...>
@@ -439,6 +115,7 @@ __ffs(unsigned x)
 }
 
 typedef edl_host::Stream *cudaStream_t;
+typedef edl_host::Event *cudaEvent_t;
 typedef edl_host::Graph *cudaGraph_t;
 typedef edl_host::Graph *cudaGraphExec_t;
 
@@ -514,33 +191,124 @@ cudaFree(void *p)
 }
 
 inline cudaError_t
+cudaMallocHost(void **p, size_t bytes)
+{
+    *p = malloc(bytes ? bytes : 1);
+    if (!*p)
+        return cudaErrorMemoryAllocation;
+    memset(*p, 0xff, bytes);
+    edl_host::pinned().push_back({(unsigned char *)*p, bytes});
+    return cudaSuccess;
+}
+
+inline cudaError_t
+cudaFreeHost(void *p)
+{
+    auto &all = edl_host::pinned();
+    for (size_t i = 0; i < all.size(); i++) {
+        if (all[i].first != p)
+            continue;
+        all.erase(all.begin() + (ptrdiff_t)i);
+        free(p);
+        return cudaSuccess;
+    }
+    return p ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+inline cudaError_t
 cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 {
     *s = new edl_host::Stream();
+    edl_host::streams().push_back(*s);
     return cudaSuccess;
 }
 
 inline cudaError_t
 cudaStreamSynchronize(cudaStream_t s)
 {
-    edl_host::run(s, s->queue.size());
+    edl_host::run(s, 0);
     return cudaSuccess;
 }
 
 inline cudaError_t
 cudaStreamDestroy(cudaStream_t s)
 {
+    auto &all = edl_host::streams();
     cudaStreamSynchronize(s);
+    for (size_t i = 0; i < all.size(); i++)
+        if (all[i] == s) {
+            all.erase(all.begin() + (ptrdiff_t)i);
+            break;
+        }
     delete s;
     return cudaSuccess;
 }
 
-/* Pageable host memory is read at once. */
+inline cudaError_t
+cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
+{
+    *e = new edl_host::Event();
+    (*e)->timed = !(flags & cudaEventDisableTiming);
+    return cudaSuccess;
+}
+
+inline cudaError_t
+cudaEventCreate(cudaEvent_t *e)
+{
+    return cudaEventCreateWithFlags(e, 0);
+}
+
+inline cudaError_t
+cudaEventDestroy(cudaEvent_t e)
+{
+    delete e;
+    return cudaSuccess;
+}
+
+inline cudaError_t
+cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    if (s->capture) {
+        e->capture = s->capture;
+        e->node = edl_host::capture_node(s, nullptr);
+        return cudaSuccess;
+    }
+    e->capture = nullptr;
+    s->queue.push_back({nullptr, nullptr, e, ++e->issued});
+    return cudaSuccess;
+}
+
+/* An event of a capture takes the stream into the capture. */
+inline cudaError_t
+cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
+{
+    if (e->capture) {
+        if (s->capture && s->capture != e->capture)
+            return cudaErrorInvalidValue;
+        s->capture = e->capture;
+        s->after.push_back(e->node);
+        return cudaSuccess;
+    }
+    s->queue.push_back({nullptr, e, nullptr, e->issued});
+    return cudaSuccess;
+}
+
+inline cudaError_t
+cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    if (!from->timed || !to->timed || from->done < from->issued ||
+        to->done < to->issued)
+        return cudaErrorInvalidValue;
+    *ms = (float)(to->ms - from->ms);
+    return cudaSuccess;
+}
+
+/* Pageable host memory is read at once, pinned memory when the copy runs. */
 inline cudaError_t
 cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind,
                 cudaStream_t s)
 {
-    if (kind == cudaMemcpyHostToDevice) {
+    if (kind == cudaMemcpyHostToDevice && !edl_host::is_pinned(from)) {
         const unsigned char *x = (const unsigned char *)from;
         std::vector<unsigned char> staged(x, x + n);
         edl_host::enqueue(s, [=] {
@@ -563,16 +331,26 @@ cudaMemsetAsync(void *to, int value, size_t n, cudaStream_t s)
 inline cudaError_t
 cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
-    s->capturing = true;
+    s->capture = new edl_host::Capture();
+    s->origin = true;
+    s->after.clear();
     return cudaSuccess;
 }
 
 inline cudaError_t
 cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 {
-    s->capturing = false;
-    *g = new edl_host::Graph{std::move(s->captured)};
-    s->captured.clear();
+    edl_host::Capture *c = s->capture;
+    if (!s->origin || !edl_host::is_joined(s))
+        return cudaErrorStreamCaptureUnjoined;
+    *g = new edl_host::Graph{std::move(c->nodes)};
+    for (edl_host::Stream *x : edl_host::streams())
+        if (x->capture == c) {
+            x->capture = nullptr;
+            x->after.clear();
+        }
+    s->origin = false;
+    delete c;
     return cudaSuccess;
 }
 
@@ -586,8 +364,7 @@ cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 inline cudaError_t
 cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 {
-    for (const edl_host::Work &w : x->work)
-        edl_host::enqueue(s, w);
+    edl_host::enqueue(s, [=] { edl_host::run_graph(x->nodes); });
     return cudaSuccess;
 }
 
