@@ -17,7 +17,7 @@
 
 /* The weight is read three times and its gradient written once a chunk, so
  * chunks are as large as memory takes easily. */
-enum { CHUNK_BYTES = 64 << 20, LEAST_ROWS = 64 };
+enum { CHUNK_BYTES = 64 << 20, DEVICE_BYTES = 256 << 20, LEAST_ROWS = 64 };
 
 typedef struct Head {
     Module *m;
@@ -307,7 +307,10 @@ static int64_t
 chunk_rows(const Head *h)
 {
     int64_t rows = LEAST_ROWS;
-    while (rows < h->rows && 8 * rows * h->classes <= CHUNK_BYTES)
+    const char *target = module_option(h->m, "target");
+    bool device = target && strcmp(target, "cuda") == 0;
+    int64_t most = device ? DEVICE_BYTES : CHUNK_BYTES;
+    while (rows < h->rows && 8 * rows * h->classes <= most)
         rows *= 2;
     return rows < h->rows ? rows : h->rows;
 }
