@@ -46,6 +46,12 @@ group_loops(Kernel *k, const Heads *h)
     return loops_new(k, &t, 1u << (t.rank - 1));
 }
 
+static const char *
+element_type(Dtype d)
+{
+    return d == DT_bf16 ? "EdlBf16" : d == DT_f16 ? "EdlF16" : "float";
+}
+
 /* "EdlIn{q_r, 64, 16, 1}" */
 static const char *
 rows_text(Loops *s, const Operand *o, const char *type)
@@ -54,6 +60,20 @@ rows_text(Loops *s, const Operand *o, const char *type)
     if (o->access < 0)
         return arena_printf(a, "%s{NULL, 0, 0, 0}", type);
     return arena_printf(a, "%s{%s, %" PRId64 ", %" PRId64 ", %" PRId64 "}",
+                        type, heads_start(s, o), o->head, o->row, o->col);
+}
+
+/* Of q, k, v and what has their type. */
+static const char *
+wide_rows(Loops *s, const Operand *o, bool write)
+{
+    Arena *a = s->k->cg->arena;
+    const char *type = element_type(o->dtype);
+    if (o->dtype == DT_f32)
+        return rows_text(s, o, write ? "EdlOut" : "EdlIn");
+    return arena_printf(a, "EdlRows<%s%s>{(%s%s *)%s, %" PRId64 ", %" PRId64
+                           ", %" PRId64 "}",
+                        write ? "" : "const ", type, write ? "" : "const ",
                         type, heads_start(s, o), o->head, o->row, o->col);
 }
 
@@ -67,19 +87,20 @@ emit_shape(Kernel *k, const Heads *h)
               c_number(k->cg->arena, DT_f32, h->scale));
 }
 
-/* Blocks: `each` for every group of heads; prints r, and "block" of it. */
+/* Blocks: `each` for every group of heads; prints r, and "block" of it. What
+ * shared memory there is begins at a multiple of 16. */
 static void
-open_groups(Kernel *k, Loops *s, int64_t each, int64_t floats)
+open_groups(Kernel *k, Loops *s, int64_t each, int threads, int64_t bytes)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     k->run = RUN_blocks;
-    k->threads = THREADS;
+    k->threads = threads;
     k->count = loops_rows(s) * each;
     HeadLine line = {"r", arena_printf(a, "const int32_t r = blockIdx.x / %"
                                           PRId64 ";", each)};
     vec_push(a, &k->head, line);
-    emit_line(e, "__shared__ float memory[%" PRId64 "];", floats);
+    emit_line(e, "__shared__ float4 shared[%" PRId64 "];", (bytes + 15) / 16);
     emit_line(e, "const int32_t block = blockIdx.x %% %" PRId64 ";", each);
     loops_rows_here(s);
 }
@@ -91,30 +112,89 @@ call_text(Kernel *k, const char *name, const Heads *h, Tile t)
                         h->d, t.q, t.k, h->causal ? "true" : "false");
 }
 
+/* q, k, v and theirs have one type; lse and a bias are f32. */
 static bool
-all_f32(const Node *n, const Heads *h)
+types_fit(const Node *n, const Heads *h)
 {
-    for (int i = 0; i < n->n_args; i++)
-        if (i != h->mask_at && n->args[i]->type.dtype != DT_f32)
-            return false;
-    for (int i = 0; i < n->n_results; i++)
-        if (n->results[i]->type.dtype != DT_f32)
-            return false;
-    return true;
+    Dtype d = h->q->dtype;
+    if (d != DT_f32 && d != DT_bf16 && d != DT_f16)
+        return false;
+    return h->bias_at < 0 || n->args[h->bias_at]->type.dtype == DT_f32;
 }
 
 /* False after an error. */
 static bool
 can_emit(Cg *cg, const Node *n, const Heads *h, Tile t)
 {
-    if (!all_f32(n, h))
-        cg_refuse(cg, n, "the CUDA target has attention of f32 only");
+    if (!types_fit(n, h))
+        cg_refuse(cg, n, "the CUDA target has attention of f32, bf16 and f16, "
+                         "with a bias of f32");
     else if (t.q == 0)
         cg_refuse(cg, n, "heads this wide have no place in the shared memory "
                          "of a CUDA kernel");
     else if (n->args[0]->type.rank > 7)
         cg_refuse(cg, n, "has no CUDA for this many axes");
     return !cg->failed;
+}
+
+/* ---- bf16 on the units for matrices ---- */
+
+/* As edl_cuda_attention_mma.cuh has it. */
+typedef struct Mma {
+    int64_t line;
+    int q, k, warps, grad_k, grad_q;
+} Mma;
+
+enum { MMA_WIDTH = 128, MMA_ROWS = 64 };
+
+static bool
+takes_mma(const Heads *h)
+{
+    return h->q->dtype == DT_bf16 && h->d <= MMA_WIDTH;
+}
+
+static Mma
+mma_of(const Heads *h)
+{
+    int64_t wide = (h->d + 15) / 16 * 16;
+    Mma m = {wide + 8, MMA_ROWS, MMA_ROWS, 8, 64, 32};
+    if (wide > 64) {
+        m.warps = 4;
+        m.grad_k = 32;
+        m.grad_q = 16;
+    }
+    return m;
+}
+
+/* Rows of these operands can be read 16 bytes at a time. */
+static bool
+rows_wide(const Loops *s, const Heads *h, const Operand *at, int n)
+{
+    bool ok = h->d % 8 == 0;
+    for (int i = 0; i < n; i++) {
+        const Access *a = at[i].access < 0 ? NULL
+                                           : &s->access.at[at[i].access];
+        if (!a || at[i].dtype != DT_bf16)
+            continue;
+        ok &= at[i].col == 1 && at[i].row % 8 == 0 && at[i].head % 8 == 0 &&
+              s->k->params.at[a->param].offset % 8 == 0;
+        for (int j = 0; j < s->n_outer; j++)
+            ok &= a->outer[j] % 8 == 0;
+    }
+    return ok;
+}
+
+static const char *
+memory_text(bool mma)
+{
+    return mma ? "(uint16_t *)(void *)shared" : "(float *)(void *)shared";
+}
+
+static const char *
+mma_text(Kernel *k, const char *name, const Heads *h, bool wide)
+{
+    return arena_printf(k->cg->arena, "%s<%" PRId64 ", %s, %s>(", name, h->d,
+                        h->causal ? "true" : "false", wide ? "true" : "false");
 }
 
 /* ---- forward ---- */
@@ -143,20 +223,30 @@ attention_body(Kernel *k)
                               "%s: attention, %s over %" PRId64 " keys",
                               n->results[0]->name,
                               describe(k->cg, n->results[0]), h.s);
-    open_groups(k, &s, h.r * ((h.t + t.q - 1) / t.q),
-                forward_floats(h.d, t.q, t.k));
+    Mma m = mma_of(&h);
+    bool mma = takes_mma(&h);
+    Operand rows[] = {q, key, v, y};
+    int64_t wide = mma ? m.q : t.q;
+    open_groups(k, &s, h.r * ((h.t + wide - 1) / wide),
+                mma ? m.q / 16 * 32 : THREADS,
+                mma ? 2 * 2 * m.k * m.line
+                    : 4 * forward_floats(h.d, t.q, t.k));
     emit_shape(k, &h);
     const char *items[] = {"shape",
                            "block",
-                           rows_text(&s, &q, "EdlIn"),
-                           rows_text(&s, &key, "EdlIn"),
-                           rows_text(&s, &v, "EdlIn"),
+                           wide_rows(&s, &q, false),
+                           wide_rows(&s, &key, false),
+                           wide_rows(&s, &v, false),
                            rows_text(&s, &mask, "EdlMask"),
                            rows_text(&s, &bias, "EdlIn"),
-                           rows_text(&s, &y, "EdlOut"),
+                           wide_rows(&s, &y, true),
                            rows_text(&s, &lse, "EdlOut"),
-                           "memory"};
-    emit_list(&k->out, call_text(k, "edl_attention", &h, t), items, 10, ");");
+                           memory_text(mma)};
+    emit_list(&k->out,
+              mma ? mma_text(k, "edl_attention_mma", &h,
+                             rows_wide(&s, &h, rows, 4))
+                  : call_text(k, "edl_attention", &h, t),
+              items, 10, ");");
 }
 
 void
@@ -164,6 +254,7 @@ cuda_attention(Cg *cg, const Node *n)
 {
     Heads h = heads_of(n, 0, 3);
     cg->has_attention = true;
+    cg->has_mma |= takes_mma(&h);
     if (can_emit(cg, n, &h, tile_of(&h, forward_floats)))
         kernel_emit(cg, n, "attention", n->results[0]->name, attention_body,
                     NULL);
@@ -176,9 +267,12 @@ emit_operands(Kernel *k, Loops *s, const Heads *h, Operand *in)
 {
     const char *items[8];
     for (int i = 0; i < 8; i++)
-        items[i] = rows_text(s, &in[i], i == 6 ? "EdlMask" : "EdlIn");
-    (void)h;
-    emit_list(&k->out, "const EdlAttentionGrad in = {", items, 8, "};");
+        items[i] = i < 5 ? wide_rows(s, &in[i], false)
+                         : rows_text(s, &in[i], i == 6 ? "EdlMask" : "EdlIn");
+    emit_list(&k->out,
+              arena_printf(k->cg->arena, "const EdlAttentionGrad<%s> in = {",
+                           element_type(h->q->dtype)),
+              items, 8, "};");
 }
 
 /* dy, q, k, v, y, lse, mask, bias */
@@ -211,18 +305,26 @@ keys_body(Kernel *k)
     k->comment =
         arena_printf(k->cg->arena, "gradients of attention: %s, %s",
                      n->results[1]->name, n->results[2]->name);
-    open_groups(k, &s, (h.s + t.k - 1) / t.k,
-                backward_floats(h.d, t.q, t.k));
+    Mma m = mma_of(&h);
+    bool mma = takes_mma(&h);
+    Operand rows[] = {in[0], in[1], in[2], in[3], dk, dv};
+    int64_t tile = mma ? m.warps * 16 : t.k;
+    open_groups(k, &s, (h.s + tile - 1) / tile, mma ? m.warps * 32 : THREADS,
+                mma ? 4 * (tile + m.grad_q) * m.line + 8 * m.grad_q
+                    : 4 * backward_floats(h.d, t.q, t.k));
     emit_shape(k, &h);
     emit_operands(k, &s, &h, in);
     const char *items[] = {"shape",
                            "block",
                            "in",
-                           rows_text(&s, &dk, "EdlOut"),
-                           rows_text(&s, &dv, "EdlOut"),
-                           "memory"};
-    emit_list(&k->out, call_text(k, "edl_attention_grad_keys", &h, t), items, 6,
-              ");");
+                           wide_rows(&s, &dk, true),
+                           wide_rows(&s, &dv, true),
+                           memory_text(mma)};
+    emit_list(&k->out,
+              mma ? mma_text(k, "edl_attention_mma_keys", &h,
+                             rows_wide(&s, &h, rows, 6))
+                  : call_text(k, "edl_attention_grad_keys", &h, t),
+              items, 6, ");");
 }
 
 static void
@@ -238,14 +340,23 @@ queries_body(Kernel *k)
     loops_fold(&s);
     k->comment = arena_printf(k->cg->arena, "gradient of attention: %s",
                               n->results[0]->name);
-    open_groups(k, &s, h.r * ((h.t + t.q - 1) / t.q),
-                backward_floats(h.d, t.q, t.k));
+    Mma m = mma_of(&h);
+    bool mma = takes_mma(&h);
+    Operand rows[] = {in[0], in[1], in[2], in[3], dq};
+    int64_t wide = mma ? m.q : t.q;
+    open_groups(k, &s, h.r * ((h.t + wide - 1) / wide),
+                mma ? m.q / 16 * 32 : THREADS,
+                mma ? 2 * 2 * m.grad_k * m.line
+                    : 4 * backward_floats(h.d, t.q, t.k));
     emit_shape(k, &h);
     emit_operands(k, &s, &h, in);
-    const char *items[] = {"shape", "block", "in", rows_text(&s, &dq, "EdlOut"),
-                           "memory"};
-    emit_list(&k->out, call_text(k, "edl_attention_grad_queries", &h, t), items,
-              5, ");");
+    const char *items[] = {"shape", "block", "in", wide_rows(&s, &dq, true),
+                           memory_text(mma)};
+    emit_list(&k->out,
+              mma ? mma_text(k, "edl_attention_mma_queries", &h,
+                             rows_wide(&s, &h, rows, 5))
+                  : call_text(k, "edl_attention_grad_queries", &h, t),
+              items, 5, ");");
 }
 
 /* ---- the gradient of the bias: a thread an element ---- */
@@ -306,7 +417,12 @@ open_all_inner(Kernel *k, Loops *s, int *open)
 static const char *
 row_address(Kernel *k, Loops *s, int access)
 {
-    return arena_printf(k->cg->arena, "&%s", loops_element(s, access, "c"));
+    Dtype d = s->access.at[access].dtype;
+    const char *to = d == DT_f32 ? ""
+                                 : arena_printf(k->cg->arena, "(const %s *)",
+                                                element_type(d));
+    return arena_printf(k->cg->arena, "%s&%s", to,
+                        loops_element(s, access, "c"));
 }
 
 static void
@@ -391,6 +507,7 @@ cuda_attention_grad(Cg *cg, const Node *n)
 {
     Heads h = heads_of(n, 1, 6);
     cg->has_attention = true;
+    cg->has_mma |= takes_mma(&h);
     if (!can_emit(cg, n, &h, tile_of(&h, backward_floats)))
         return;
     kernel_emit(cg, n, "attention_grad_q", n->results[0]->name, queries_body,

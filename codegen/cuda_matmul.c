@@ -1,5 +1,5 @@
-/* Products on a device. f32 with rows or columns that lie together goes to
- * cuBLASLt, through a table of shapes that `init` turns into plans; any other
+/* Products on a device. f32, and bf16 added up in f32, with rows or columns
+ * that lie together goes to cuBLASLt, through a table of shapes that `init` turns into plans; any other
  * runs a plain kernel, a thread an element. What follows in a matmul group is
  * a kernel of its own, element by element. */
 #include "codegen/c_ops.h"
@@ -94,7 +94,10 @@ choose_lead(Side *s, int64_t rows, int64_t columns)
 static bool
 fits_library(Product *p)
 {
-    if (p->a.dtype != DT_f32 || p->b.dtype != DT_f32 || p->c.dtype != DT_f32)
+    bool wide = p->a.dtype == DT_f32 && p->c.dtype == DT_f32;
+    bool half = p->a.dtype == DT_bf16 &&
+                (p->c.dtype == DT_f32 || p->c.dtype == DT_bf16);
+    if (p->a.dtype != p->b.dtype || !(wide || half))
         return false;
     return choose_lead(&p->a, p->m, p->k) && choose_lead(&p->b, p->k, p->n) &&
            choose_lead(&p->c, p->m, p->n) && !p->c.turned;
@@ -104,10 +107,11 @@ fits_library(Product *p)
 static int
 alignment(const Product *p, const Side *s)
 {
-    bool ok = s->offset % 4 == 0 && s->lead % 4 == 0;
+    int bytes = dtype_info[s->dtype].bits / 8, n = 16 / bytes;
+    bool ok = s->offset % n == 0 && s->lead % n == 0;
     for (int i = 0; i < p->n_batch; i++)
-        ok &= s->batch[i] % 4 == 0;
-    return ok ? 16 : 4;
+        ok &= s->batch[i] % n == 0;
+    return ok ? 16 : bytes;
 }
 
 /* ---- cuBLASLt ---- */
@@ -121,11 +125,12 @@ table_row(Cg *cg, const Product *p)
         cg->arena,
         "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d, %" PRId64 ", %" PRId64
         ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ", %d, %d, %d, %" PRId64 "}",
+        ", %d, %d, %d, %d, %d, %" PRId64 "}",
         p->m, p->n, p->k, p->a.turned, p->b.turned, p->a.lead, p->b.lead,
         p->c.lead, many ? p->dim[last] : 1, many ? p->a.batch[last] : 0,
         many ? p->b.batch[last] : 0, many ? p->c.batch[last] : 0,
         alignment(p, &p->a), alignment(p, &p->b), alignment(p, &p->c),
+        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16,
         scratch_product(p->m, p->n));
     int known = (int)(intptr_t)map_get(&cg->product_map, row);
     if (!known) {

@@ -163,7 +163,7 @@ emit_device(CModel *m, Emit *e)
     const Cg *cg = &m->cg;
     if (cg->products.n) {
         emit_line(e, "/* m, n, k, turned, leading dimensions, batch and its "
-                     "strides, alignment, workspace */");
+                     "strides, alignment, bf16 operands, bf16 result, workspace */");
         emit_line(e, "static const EdlProductShape run_products[] = {");
         for (int i = 0; i < cg->products.n; i++)
             emit_line(e, "    %s,", cg->products.at[i]);

@@ -191,7 +191,9 @@ source_text(CModel *c)
               "in the order of the schedule. */",
               c->name, cuda ? "cu" : "c", c->name, cuda ? "launch" : "call");
     emit_line(&e, "#include \"%s.h\"\n", c->name);
-    emit_line(&e, c->cg.has_attention ? "#include \"edl_cuda_attention.cuh\"\n"
+    emit_line(&e, c->cg.has_mma
+                      ? "#include \"edl_cuda_attention_mma.cuh\"\n"
+                  : c->cg.has_attention ? "#include \"edl_cuda_attention.cuh\"\n"
                   : cuda              ? "#include \"edl_cuda.cuh\"\n"
                                       : "#include \"edl_kernel.h\"\n"
                                         "#include \"edl_matmul.h\"\n");

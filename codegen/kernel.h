@@ -33,7 +33,7 @@ typedef struct Cg {
     bool cuda; /* kernels are __global__ functions */
     VEC(const char *) products; /* rows of the table for cuBLASLt */
     Map product_map;            /* row -> index + 1 */
-    bool has_attention;
+    bool has_attention, has_mma;
     /* of the graph function that is being written */
     const Graph *graph;
     const char *prefix; /* of its offsets: forward */

@@ -15,7 +15,26 @@ typedef struct Plan {
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
+#ifdef EDL_PROFILE
+    char name[96];
+#endif
 } Plan;
+
+#ifdef EDL_PROFILE
+enum { MARKS = 1 << 14, NAMES = 1 << 10 };
+
+/* The time from each mark to the next, by name. */
+typedef struct Profile {
+    cudaEvent_t event[MARKS];
+    const char *what[MARKS];
+    int marks, made;
+    const char *name[NAMES];
+    double ms[NAMES];
+    long long times[NAMES];
+    int names;
+    long long steps;
+} Profile;
+#endif
 
 /* What `init` makes; m->device[0] points to it. */
 typedef struct Context {
@@ -29,6 +48,9 @@ typedef struct Context {
     EdlControl control; /* what was read last */
     int failed;
     char text[160];
+#ifdef EDL_PROFILE
+    Profile *profile;
+#endif
 } Context;
 
 static Context *
@@ -67,6 +89,69 @@ edl_cuda_status(EdlInstance *m)
         return EDL_OK;
     return edl_fail(m, EDL_EDEVICE, "%s", c->text);
 }
+
+/* ---- the time of kernels ---- */
+
+#ifdef EDL_PROFILE
+void
+edl_cuda_mark(const EdlInstance *m, const char *what)
+{
+    Context *c = context(m);
+    Profile *p = c->profile;
+    if (!p || p->marks == MARKS)
+        return;
+    if (p->marks == p->made) {
+        edl_cuda_note(m, cudaEventCreate(&p->event[p->marks]));
+        p->made++;
+    }
+    p->what[p->marks] = what;
+    edl_cuda_note(m, cudaEventRecord(p->event[p->marks++], c->stream));
+}
+
+static void
+add_time(Profile *p, const char *what, double ms)
+{
+    int i = 0;
+    while (i < p->names && strcmp(p->name[i], what) != 0)
+        i++;
+    if (i == NAMES)
+        return;
+    if (i == p->names)
+        p->name[p->names++] = what;
+    p->ms[i] += ms;
+    p->times[i]++;
+}
+
+/* After the stream has been waited for. The first step warms up. */
+static void
+add_marks(const EdlInstance *m)
+{
+    Profile *p = context(m)->profile;
+    for (int i = 0; p && i + 1 < p->marks && p->steps > 0; i++) {
+        float ms = 0.0f;
+        edl_cuda_note(m, cudaEventElapsedTime(&ms, p->event[i],
+                                              p->event[i + 1]));
+        add_time(p, p->what[i], (double)ms);
+    }
+    if (!p)
+        return;
+    p->steps++;
+    p->marks = 0;
+}
+
+static void
+print_profile(Profile *p)
+{
+    double steps = p->steps > 1 ? (double)(p->steps - 1) : 1.0;
+    fprintf(stderr, "profile,kernel,times a step,ms a step\n");
+    for (int i = 0; i < p->names; i++)
+        fprintf(stderr, "profile,\"%s\",%g,%.6f\n", p->name[i],
+                (double)p->times[i] / steps, p->ms[i] / steps);
+    for (int i = 0; i < p->made; i++)
+        (void)cudaEventDestroy(p->event[i]);
+    free(p);
+}
+#endif
 
 /* ---- memory ---- */
 
@@ -113,13 +198,14 @@ edl_cuda_release(void *memory)
 /* cuBLASLt stores by columns: c of [m, n] by rows is its transpose there, and
  * so the product is b' a'. */
 static void
-make_layout(Context *c, cublasLtMatrixLayout_t *out, int64_t rows,
-            int64_t columns, int32_t turned, int64_t lead, int64_t stride,
-            int64_t batch)
+make_layout(Context *c, cublasLtMatrixLayout_t *out, int32_t narrow,
+            int64_t rows, int64_t columns, int32_t turned, int64_t lead,
+            int64_t stride, int64_t batch)
 {
+    cudaDataType_t type = narrow ? CUDA_R_16BF : CUDA_R_32F;
     int32_t count = (int32_t)batch;
     note_library(c, cublasLtMatrixLayoutCreate(
-                        out, CUDA_R_32F, (uint64_t)(turned ? rows : columns),
+                        out, type, (uint64_t)(turned ? rows : columns),
                         (uint64_t)(turned ? columns : rows), lead));
     if (batch == 1)
         return;
@@ -180,6 +266,11 @@ make_plan(Context *c, Plan *p, const EdlProductShape *s)
     cublasOperation_t a = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t b = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     p->shape = *s;
+#ifdef EDL_PROFILE
+    snprintf(p->name, sizeof p->name, "product %s %lld x %lld x %lld, batch %lld",
+             s->narrow ? "bf16" : "f32", (long long)s->m, (long long)s->n, (long long)s->k,
+             (long long)s->batch);
+#endif
     /* the workspace begins at the next multiple of 256 */
     p->workspace = (size_t)(s->workspace > 256 ? s->workspace - 256 : 0);
     note_library(c, cublasLtMatmulDescCreate(&p->product, CUBLAS_COMPUTE_32F,
@@ -188,23 +279,27 @@ make_plan(Context *c, Plan *p, const EdlProductShape *s)
                         p->product, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b));
     note_library(c, cublasLtMatmulDescSetAttribute(
                         p->product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a));
-    make_layout(c, &p->a, s->m, s->k, s->a_turned, s->lda, s->a_stride,
+    make_layout(c, &p->a, s->narrow, s->m, s->k, s->a_turned, s->lda,
+                s->a_stride, s->batch);
+    make_layout(c, &p->b, s->narrow, s->k, s->n, s->b_turned, s->ldb,
+                s->b_stride, s->batch);
+    make_layout(c, &p->c, s->c_narrow, s->m, s->n, 0, s->ldc, s->c_stride,
                 s->batch);
-    make_layout(c, &p->b, s->k, s->n, s->b_turned, s->ldb, s->b_stride,
-                s->batch);
-    make_layout(c, &p->c, s->m, s->n, 0, s->ldc, s->c_stride, s->batch);
     if (!c->failed)
         choose_algorithm(c, p);
 }
 
 void
-edl_product(EdlInstance *m, int32_t index, const float *a, const float *b,
-            float *c, int add, float *workspace)
+edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
+            void *c, int add, void *workspace)
 {
     Context *x = context(m);
     const Plan *p = &x->plans[index];
     const float one = 1.0f, keep = add ? 1.0f : 0.0f;
     uintptr_t at = ((uintptr_t)workspace + 255) / 256 * 256;
+#ifdef EDL_PROFILE
+    edl_cuda_mark(m, p->name);
+#endif
     note_library(x, cublasLtMatmul(x->library, p->product, &one, b, p->b, a,
                                    p->a, &keep, c, p->c, c, p->c, &p->algo,
                                    (void *)at, p->workspace, x->stream));
@@ -236,6 +331,7 @@ edl_set_rate(EdlInstance *m, float *rate)
     edl_launch(m, set_rate, 1, 1, edl_control(m), rate);
 }
 
+#ifndef EDL_PROFILE
 static void
 capture_step(EdlInstance *m)
 {
@@ -252,6 +348,7 @@ capture_step(EdlInstance *m)
     edl_cuda_note(m, cudaGraphInstantiate(&c->step, graph, 0));
     edl_cuda_note(m, cudaGraphDestroy(graph));
 }
+#endif
 
 static void
 copy_inputs(EdlInstance *m, const void *const *in, int64_t microbatches)
@@ -285,8 +382,14 @@ void
 edl_replay(EdlInstance *m)
 {
     Context *c = context(m);
-    if (!c->failed)
-        edl_cuda_note(m, cudaGraphLaunch(c->step, c->stream));
+    if (c->failed)
+        return;
+#ifdef EDL_PROFILE
+    c->queue(m);
+    edl_cuda_mark(m, "");
+#else
+    edl_cuda_note(m, cudaGraphLaunch(c->step, c->stream));
+#endif
 }
 
 EdlStatus
@@ -296,6 +399,9 @@ edl_end(EdlInstance *m)
     edl_cuda_note(m, cudaGetLastError());
     edl_cuda_get(m, &c->control, edl_control(m), sizeof c->control);
     m->fault = c->control.fault;
+#ifdef EDL_PROFILE
+    add_marks(m);
+#endif
     return edl_cuda_status(m);
 }
 
@@ -320,8 +426,14 @@ edl_cuda_open(EdlInstance *m, const EdlProductShape *products, int32_t n,
         fail(c, "init", "out of memory");
     for (; !c->failed && c->nplans < n; c->nplans++)
         make_plan(c, &c->plans[c->nplans], &products[c->nplans]);
+#ifdef EDL_PROFILE
+    c->profile = (Profile *)calloc(1, sizeof *c->profile);
+    if (!c->profile)
+        fail(c, "init", "out of memory");
+#else
     if (!c->failed && step)
         capture_step(m);
+#endif
     EdlStatus s = edl_cuda_status(m);
     if (s != EDL_OK)
         edl_cuda_close(m);
@@ -340,6 +452,10 @@ edl_cuda_close(EdlInstance *m)
         (void)cublasLtMatrixLayoutDestroy(c->plans[i].c);
         (void)cublasLtMatmulDescDestroy(c->plans[i].product);
     }
+#ifdef EDL_PROFILE
+    if (c->profile)
+        print_profile(c->profile);
+#endif
     if (c->step)
         (void)cudaGraphExecDestroy(c->step);
     if (c->library)

@@ -30,6 +30,7 @@ typedef struct EdlProductShape {
     int64_t lda, ldb, ldc;
     int64_t batch, a_stride, b_stride, c_stride;
     int32_t a_align, b_align, c_align; /* bytes */
+    int32_t narrow, c_narrow;          /* bf16: a and b; c. Else f32 */
     int64_t workspace;                 /* bytes, from a multiple of 64 on */
 } EdlProductShape;
 
@@ -67,10 +68,14 @@ void edl_set_rate(EdlInstance *m, float *rate);
 /* The captured step. */
 void edl_replay(EdlInstance *m);
 /* Product `index` of the model's table; add: to what c holds. */
-void edl_product(EdlInstance *m, int32_t index, const float *a, const float *b,
-                 float *c, int add, float *workspace);
+void edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
+                 void *c, int add, void *workspace);
 /* Keeps the first failure. */
 void edl_cuda_note(const EdlInstance *m, cudaError_t e);
+#ifdef EDL_PROFILE
+/* What is queued from here on is `what`, a constant. */
+void edl_cuda_mark(const EdlInstance *m, const char *what);
+#endif
 
 #ifdef __cplusplus
 }
@@ -117,6 +122,13 @@ edl_launch(EdlInstance *m, void (*kernel)(P...), int64_t blocks, int threads,
 {
     edl_launch_exact<P...>(m, kernel, blocks, threads, (P)a...);
 }
+
+/* Built with EDL_PROFILE, a step is no graph, and every kernel is timed:
+ * `close` prints them. */
+#ifdef EDL_PROFILE
+#define edl_launch(m, kernel, ...)                                             \
+    (edl_cuda_mark(m, #kernel), (edl_launch)(m, kernel, __VA_ARGS__))
+#endif
 
 /* ---- in kernels ---- */
 

@@ -1,5 +1,6 @@
-/* edl_cuda_attention.cuh: attention without the matrix of scores, in f32. A
- * block of 256 threads does a tile of queries (or of keys) of one head: both
+/* edl_cuda_attention.cuh: attention without the matrix of scores, computed in
+ * f32 from operands of any width and head (edl_cuda_attention_mma.cuh: bf16 on
+ * the units for matrices). A block of 256 threads does a tile of queries (or of keys) of one head: both
  * products of a tile come from shared memory, scores are made again in the
  * backward pass. Every sum is added by one thread in a fixed order. */
 #ifndef EDL_CUDA_ATTENTION_CUH
@@ -25,6 +26,51 @@ typedef EdlRows<const float> EdlIn;
 typedef EdlRows<float> EdlOut;
 typedef EdlRows<const uint8_t> EdlMask;
 
+/* Elements in memory, computed with as floats. */
+typedef struct EdlBf16 {
+    uint16_t bits;
+} EdlBf16;
+
+typedef struct EdlF16 {
+    uint16_t bits;
+} EdlF16;
+
+static __device__ __forceinline__ float
+edl_get(float x)
+{
+    return x;
+}
+
+static __device__ __forceinline__ float
+edl_get(EdlBf16 x)
+{
+    return edl_bf16_to_f32(x.bits);
+}
+
+static __device__ __forceinline__ float
+edl_get(EdlF16 x)
+{
+    return edl_f16_to_f32(x.bits);
+}
+
+static __device__ __forceinline__ void
+edl_put(float *to, float x)
+{
+    *to = x;
+}
+
+static __device__ __forceinline__ void
+edl_put(EdlBf16 *to, float x)
+{
+    to->bits = edl_f32_to_bf16(x);
+}
+
+static __device__ __forceinline__ void
+edl_put(EdlF16 *to, float x)
+{
+    to->bits = edl_f32_to_f16(x);
+}
+
 /* Threads are 16 rows of 16. */
 #define EDL_ROW ((int)threadIdx.x / 16)
 #define EDL_COLUMN ((int)threadIdx.x % 16)
@@ -36,15 +82,16 @@ typedef EdlRows<const uint8_t> EdlMask;
     (2 * ((Q) + (K)) * ((D) + 1) + 2 * (Q) * ((K) + 1))
 
 /* Rows [first, first + N) of a head, with zeros behind row `rows`. */
-template <int D, int N>
+template <int D, int N, typename X>
 static __device__ __forceinline__ void
-edl_tile(float *tile, EdlIn x, int64_t head, int64_t first, int64_t rows)
+edl_tile(float *tile, EdlRows<const X> x, int64_t head, int64_t first,
+         int64_t rows)
 {
-    const float *at = x.at + head * x.head + first * x.row;
+    const X *at = x.at + head * x.head + first * x.row;
     for (int i = (int)threadIdx.x; i < N * D; i += 256) {
         const int row = i / D, d = i % D;
         tile[row * (D + 1) + d] =
-            first + row < rows ? at[row * x.row + d * x.col] : 0.0f;
+            first + row < rows ? edl_get(at[row * x.row + d * x.col]) : 0.0f;
     }
 }
 
@@ -132,10 +179,11 @@ edl_keys(const EdlHeads &h, bool causal, int64_t t)
     return last < 0 ? 0 : last;
 }
 
-template <int D, int Q, int K, bool causal>
+template <int D, int Q, int K, bool causal, typename X>
 static __device__ __forceinline__ void
-edl_attention(const EdlHeads &h, int64_t block, EdlIn q, EdlIn k, EdlIn v,
-              EdlMask mask, EdlIn bias, EdlOut y, EdlOut lse, float *memory)
+edl_attention(const EdlHeads &h, int64_t block, EdlRows<const X> q,
+              EdlRows<const X> k, EdlRows<const X> v, EdlMask mask, EdlIn bias,
+              EdlRows<X> y, EdlOut lse, float *memory)
 {
     float *const query = memory, *const key = query + Q * (D + 1);
     float *const weights = key + K * (D + 1);
@@ -191,7 +239,8 @@ edl_attention(const EdlHeads &h, int64_t block, EdlIn q, EdlIn k, EdlIn v,
         for (int j = 0; j < (D + 15) / 16; j++) {
             const int d = EDL_COLUMN + 16 * j;
             if (d < D)
-                y.at[head * y.head + t * y.row + d * y.col] = out[i][j] * by;
+                edl_put(&y.at[head * y.head + t * y.row + d * y.col],
+                        out[i][j] * by);
         }
         if (EDL_COLUMN == 0)
             lse.at[head * lse.head + t * lse.row] =
@@ -202,11 +251,12 @@ edl_attention(const EdlHeads &h, int64_t block, EdlIn q, EdlIn k, EdlIn v,
 /* ---- backward ---- */
 
 /* The operands of both kernels. */
-typedef struct EdlAttentionGrad {
-    EdlIn dy, q, k, v, y, lse;
+template <typename X> struct EdlAttentionGrad {
+    EdlRows<const X> dy, q, k, v, y;
+    EdlIn lse;
     EdlMask mask;
     EdlIn bias;
-} EdlAttentionGrad;
+};
 
 typedef struct EdlGradTiles {
     float *query, *dy, *key, *value, *weights, *slopes;
@@ -227,25 +277,27 @@ edl_grad_tiles(float *memory)
 }
 
 /* delta of each of this thread's rows: dy . y */
-template <int D, int Q>
+template <int D, int Q, typename X>
 static __device__ __forceinline__ void
-edl_deltas(float (&delta)[Q / 16], const EdlHeads &h, const EdlAttentionGrad &g,
-           const float *dy, int64_t head, int64_t t0)
+edl_deltas(float (&delta)[Q / 16], const EdlHeads &h,
+           const EdlAttentionGrad<X> &g, const float *dy, int64_t head,
+           int64_t t0)
 {
     for (int i = 0; i < Q / 16; i++) {
         const int row = EDL_ROW + 16 * i;
-        const float *y = g.y.at + head * g.y.head + (t0 + row) * g.y.row;
+        const X *y = g.y.at + head * g.y.head + (t0 + row) * g.y.row;
         float sum = 0.0f;
         for (int d = EDL_COLUMN; d < D && t0 + row < h.t; d += 16)
-            sum = edl_fmaf(dy[row * (D + 1) + d], y[d * g.y.col], sum);
+            sum = edl_fmaf(dy[row * (D + 1) + d], edl_get(y[d * g.y.col]),
+                           sum);
         delta[i] = edl_row_fold(sum, EdlSum());
     }
 }
 
 /* Weights and slopes (times scale) of a tile, to shared memory. */
-template <int D, int Q, int K, bool causal>
+template <int D, int Q, int K, bool causal, typename X>
 static __device__ __forceinline__ void
-edl_grad_scores(const EdlHeads &h, const EdlAttentionGrad &g,
+edl_grad_scores(const EdlHeads &h, const EdlAttentionGrad<X> &g,
                 const EdlGradTiles &x, const float (&delta)[Q / 16],
                 int64_t head, int64_t t0, int64_t s0)
 {
@@ -273,9 +325,9 @@ edl_grad_scores(const EdlHeads &h, const EdlAttentionGrad &g,
     }
 }
 
-template <int D, int M>
+template <int D, int M, typename X>
 static __device__ __forceinline__ void
-edl_put_rows(EdlOut to, const float (&sum)[M / 16][(D + 15) / 16],
+edl_put_rows(EdlRows<X> to, const float (&sum)[M / 16][(D + 15) / 16],
              int64_t head, int64_t first, int64_t rows)
 {
     for (int i = 0; i < M / 16; i++) {
@@ -283,17 +335,18 @@ edl_put_rows(EdlOut to, const float (&sum)[M / 16][(D + 15) / 16],
         for (int j = 0; j < (D + 15) / 16 && row < rows; j++) {
             const int d = EDL_COLUMN + 16 * j;
             if (d < D)
-                to.at[head * to.head + row * to.row + d * to.col] = sum[i][j];
+                edl_put(&to.at[head * to.head + row * to.row + d * to.col],
+                        sum[i][j]);
         }
     }
 }
 
 /* dk and dv of a tile of keys: all query heads of the group, in order. */
-template <int D, int Q, int K, bool causal>
+template <int D, int Q, int K, bool causal, typename X>
 static __device__ __forceinline__ void
 edl_attention_grad_keys(const EdlHeads &h, int64_t block,
-                        const EdlAttentionGrad &g, EdlOut dk, EdlOut dv,
-                        float *memory)
+                        const EdlAttentionGrad<X> &g, EdlRows<X> dk,
+                        EdlRows<X> dv, float *memory)
 {
     const EdlGradTiles x = edl_grad_tiles<D, Q, K>(memory);
     const int64_t s0 = block * K;
@@ -321,10 +374,11 @@ edl_attention_grad_keys(const EdlHeads &h, int64_t block,
 }
 
 /* dq of a tile of queries. */
-template <int D, int Q, int K, bool causal>
+template <int D, int Q, int K, bool causal, typename X>
 static __device__ __forceinline__ void
 edl_attention_grad_queries(const EdlHeads &h, int64_t block,
-                           const EdlAttentionGrad &g, EdlOut dq, float *memory)
+                           const EdlAttentionGrad<X> &g, EdlRows<X> dq,
+                           float *memory)
 {
     const EdlGradTiles x = edl_grad_tiles<D, Q, K>(memory);
     const int64_t blocks = (h.t + Q - 1) / Q;
@@ -348,19 +402,20 @@ edl_attention_grad_queries(const EdlHeads &h, int64_t block,
 }
 
 /* The slope of one score: rows of q, k, v, dy and y with column strides. */
-template <int D>
+template <int D, typename X>
 static __device__ __forceinline__ float
-edl_slope(float scale, float lse, float bias, const float *q, int64_t q_col,
-          const float *k, int64_t k_col, const float *v, int64_t v_col,
-          const float *dy, int64_t dy_col, const float *y, int64_t y_col)
+edl_slope(float scale, float lse, float bias, const X *q, int64_t q_col,
+          const X *k, int64_t k_col, const X *v, int64_t v_col, const X *dy,
+          int64_t dy_col, const X *y, int64_t y_col)
 {
     float qk = 0.0f, dyv = 0.0f, delta = 0.0f;
     if (lse == -INFINITY)
         return 0.0f;
     for (int d = 0; d < D; d++) {
-        qk = edl_fmaf(q[d * q_col], k[d * k_col], qk);
-        dyv = edl_fmaf(dy[d * dy_col], v[d * v_col], dyv);
-        delta = edl_fmaf(dy[d * dy_col], y[d * y_col], delta);
+        const float by = edl_get(dy[d * dy_col]);
+        qk = edl_fmaf(edl_get(q[d * q_col]), edl_get(k[d * k_col]), qk);
+        dyv = edl_fmaf(by, edl_get(v[d * v_col]), dyv);
+        delta = edl_fmaf(by, edl_get(y[d * y_col]), delta);
     }
     return edl_expf(qk * scale + bias - lse) * (dyv - delta);
 }

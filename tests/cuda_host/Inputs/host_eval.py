@@ -1,7 +1,8 @@
-"""host_eval.py EDLC FILE.edl FOLDER [--set=..] [MODEL...]: the programs of
-the CUDA target, built for the CPU (build.sh), against the evaluator; each
-under several orders of threads, blocks and streams, whose bits must be equal.
-Prints a line for each model; exit status 1 when one is wrong."""
+"""host_eval.py EDLC FILE.edl FOLDER [--set=..] [--within=X] [MODEL...]: the
+programs of the CUDA target, built for the CPU (build.sh), against the
+evaluator; each under several orders of threads, blocks and streams, whose bits
+must be equal. Prints a line for each model; exit status 1 when one is wrong.
+--within: what a norm may be off by, as a part of it, where bf16 rounds."""
 import glob
 import os
 import re
@@ -26,7 +27,7 @@ def run_seed(folder, model, seed, flags):
     return open(out, "rb").read(), load(out)
 
 
-def check(edlc, source, folder, model, sets):
+def check(edlc, source, folder, model, sets, within):
     save(f"{folder}/in.st", inputs(folder, model))
     sched = open(f"{folder}/{model}.sched").read()
     name = re.search(r"^model (\S+)", sched, re.M)[1]
@@ -36,7 +37,7 @@ def check(edlc, source, folder, model, sets):
     run([edlc, "eval", source, f"--model={name}",
          f"--outputs={folder}/e.st"] + sets + flags)
     first, got = run_seed(folder, model, SEEDS[0], flags)
-    wrong = compare(model, load(f"{folder}/e.st"), got)
+    wrong = compare(model, load(f"{folder}/e.st"), got, within)
     for seed in SEEDS[1:]:
         if run_seed(folder, model, seed, flags)[0] != first:
             wrong.append(f"other bits with seed {seed}")
@@ -48,11 +49,13 @@ def check(edlc, source, folder, model, sets):
 
 def main():
     edlc, source, folder, *rest = sys.argv[1:]
-    sets = [a for a in rest if a.startswith("--")]
+    within = [float(a[9:]) for a in rest if a.startswith("--within=")]
+    sets = [a for a in rest if a.startswith("--") and a[:9] != "--within="]
     models = [a for a in rest if not a.startswith("--")]
     models = models or sorted(os.path.basename(p)[:-6]
                               for p in glob.glob(f"{folder}/*.sched"))
-    good = [check(edlc, source, folder, m, sets) for m in models]
+    good = [check(edlc, source, folder, m, sets,
+                  within[0] if within else None) for m in models]
     sys.exit(0 if all(good) else 1)
 
 

@@ -1,0 +1,414 @@
+/* edl_cuda_attention_mma.cuh: attention of bf16 on the units for matrices.
+ * A warp does 16 rows: of queries, or of keys where it makes their gradients,
+ * and then scores stand turned. So weights go from the sums of one product
+ * into the operand of the next in registers, and every sum is one warp's, in
+ * a fixed order. Scores and weights are f32, rounded to bf16 between products;
+ * exponents are of 2. */
+#ifndef EDL_CUDA_ATTENTION_MMA_CUH
+#define EDL_CUDA_ATTENTION_MMA_CUH
+
+#include "edl_cuda_attention.cuh"
+#include "edl_cuda_mma.cuh"
+
+typedef EdlRows<const EdlBf16> EdlIn16;
+typedef EdlRows<EdlBf16> EdlOut16;
+
+#define EDL_LOG2E 1.44269504f
+#define EDL_LN2 0.693147181f
+
+/* What a width D of heads is computed with: padded to W; rows of tiles stand
+ * LINE apart, which no two rows of a fragment share banks with. QUERIES and
+ * KEYS are of a tile, WARPS do 16 rows each of the other side. */
+template <int D> struct EdlWide {
+    enum {
+        W = (D + 15) / 16 * 16,
+        LINE = W + 8,
+        ROWS = 64, /* queries of a block, forward and for dq */
+        KEYS = 64,
+        GRAD_KEYS = W <= 64 ? 64 : 32,
+        WARPS = W <= 64 ? 8 : 4, /* of a block for dk, dv: 16 keys each */
+        QUERIES = W <= 64 ? 32 : 16
+    };
+};
+
+static __device__ __forceinline__ int
+edl_lane(void)
+{
+    return (int)threadIdx.x % 32;
+}
+
+/* Rows [first, first + N) of a head, with zeros behind row `rows` and column
+ * D. wide: rows are together and stand at multiples of 16 bytes. */
+template <int D, int N, bool wide>
+static __device__ __forceinline__ void
+edl_tile16(uint16_t *tile, EdlIn16 x, int64_t head, int64_t first,
+           int64_t rows)
+{
+    enum { W = EdlWide<D>::W, LINE = EdlWide<D>::LINE };
+    const EdlBf16 *at = x.at + head * x.head + first * x.row;
+    if (wide) {
+        for (int i = (int)threadIdx.x; i < N * W / 8; i += (int)blockDim.x) {
+            const int row = i / (W / 8), d = i % (W / 8) * 8;
+            float4 v = {0.0f, 0.0f, 0.0f, 0.0f};
+            if (first + row < rows && d < D)
+                v = *(const float4 *)(const void *)(at + row * x.row + d);
+            *(float4 *)(void *)(tile + row * LINE + d) = v;
+        }
+    } else {
+        for (int i = (int)threadIdx.x; i < N * W; i += (int)blockDim.x) {
+            const int row = i / W, d = i % W;
+            tile[row * LINE + d] = first + row < rows && d < D
+                                       ? at[row * x.row + d * x.col].bits
+                                       : (uint16_t)0;
+        }
+    }
+}
+
+/* A warp's 16 rows as fragments, through shared memory that all use. */
+template <int D, bool wide>
+static __device__ __forceinline__ void
+edl_own_rows(uint32_t (&own)[EdlWide<D>::W / 16][4], uint16_t *memory,
+             EdlIn16 x, int64_t head, int64_t first, int64_t rows)
+{
+    enum { W = EdlWide<D>::W, LINE = EdlWide<D>::LINE };
+    __syncthreads();
+    edl_tile16<D, EdlWide<D>::ROWS, wide>(memory, x, head, first, rows);
+    __syncthreads();
+    for (int k = 0; k < W / 16; k++)
+        edl_rows16(own[k],
+                   memory + (int)threadIdx.x / 32 * 16 * LINE + k * 16, LINE);
+}
+
+/* sum += a b': b has N rows in a tile, 16 columns of it from k on */
+template <int N>
+static __device__ __forceinline__ void
+edl_mma_turned(float (&sum)[N / 8][4], const uint32_t (&a)[4],
+               const uint16_t *tile, int line)
+{
+#pragma unroll
+    for (int n = 0; n < N / 16; n++) {
+        uint32_t b[4];
+        edl_columns16(b, tile + n * 16 * line, line);
+        edl_mma(sum[2 * n], a, b[0], b[1]);
+        edl_mma(sum[2 * n + 1], a, b[2], b[3]);
+    }
+}
+
+/* sum += a b: a has N columns, from sums of a product; b N rows of a tile */
+template <int W, int N>
+static __device__ __forceinline__ void
+edl_mma_add(float (&sum)[W / 8][4], const float (&a)[N / 8][4],
+            const uint16_t *tile, int line)
+{
+#pragma unroll
+    for (int k = 0; k < N / 16; k++) {
+        const float(&l)[4] = a[2 * k], (&r)[4] = a[2 * k + 1];
+        const uint32_t x[4] = {edl_pack(l[0], l[1]), edl_pack(l[2], l[3]),
+                               edl_pack(r[0], r[1]), edl_pack(r[2], r[3])};
+#pragma unroll
+        for (int d = 0; d < W / 16; d++) {
+            uint32_t b[4];
+            edl_turned16(b, tile + k * 16 * line + d * 16, line);
+            edl_mma(sum[2 * d], x, b[0], b[1]);
+            edl_mma(sum[2 * d + 1], x, b[2], b[3]);
+        }
+    }
+}
+
+/* Over the four lanes of a row. */
+template <typename F>
+static __device__ __forceinline__ float
+edl_four_fold(float x, F f)
+{
+    x = f(x, __shfl_xor_sync(0xffffffffu, x, 1));
+    return f(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+/* Do all of these queries see all of these keys? */
+static __device__ __forceinline__ bool
+edl_sees_all(const EdlHeads &h, bool causal, const EdlMask &mask, int64_t t0,
+             int64_t t1, int64_t s1)
+{
+    return !mask.at && t1 <= h.t && s1 <= h.s &&
+           (!causal || s1 - 1 <= t0 + h.shift);
+}
+
+/* A score times log2 e; -inf where t does not see s. */
+static __device__ __forceinline__ float
+edl_score2(const EdlHeads &h, bool causal, bool all, const EdlMask &mask,
+           const EdlIn &bias, float product, int64_t head, int64_t t,
+           int64_t s)
+{
+    if (!all && !edl_sees(h, causal, mask, head, t, s))
+        return -INFINITY;
+    return (product * h.scale + (bias.at ? bias.at[head * bias.head +
+                                                   t * bias.row + s * bias.col]
+                                         : 0.0f)) *
+           EDL_LOG2E;
+}
+
+/* Two rows of sums to memory: lane's rows g and g + 8 from `first` on. */
+template <int D, bool wide>
+static __device__ __forceinline__ void
+edl_put_rows16(EdlOut16 to, const float (&sum)[EdlWide<D>::W / 8][4],
+               const float (&by)[2], int64_t head, int64_t first, int64_t rows)
+{
+    const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int64_t row = first + g + 8 * i;
+        EdlBf16 *const at = to.at + head * to.head + row * to.row;
+        if (row >= rows)
+            continue;
+#pragma unroll
+        for (int n = 0; n < EdlWide<D>::W / 8; n++) {
+            const int d = n * 8 + c;
+            const float x = sum[n][2 * i] * by[i], y = sum[n][2 * i + 1] * by[i];
+            if (wide && d < D) {
+                *(uint32_t *)(void *)(at + d) = edl_pack(x, y);
+                continue;
+            }
+            if (d < D)
+                edl_put(at + d * to.col, x);
+            if (d + 1 < D)
+                edl_put(at + (d + 1) * to.col, y);
+        }
+    }
+}
+
+template <int D, bool causal, bool wide>
+static __device__ __forceinline__ void
+edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
+                  EdlIn16 v, EdlMask mask, EdlIn bias, EdlOut16 y, EdlOut lse,
+                  uint16_t *memory)
+{
+    enum {
+        W = EdlWide<D>::W,
+        LINE = EdlWide<D>::LINE,
+        Q = EdlWide<D>::ROWS,
+        K = EdlWide<D>::KEYS
+    };
+    uint16_t *const key = memory, *const value = memory + K * LINE;
+    const int64_t blocks = (h.t + Q - 1) / Q;
+    /* the last queries see most keys: they begin */
+    const int64_t head = block / blocks, t0 = (blocks - 1 - block % blocks) * Q;
+    const int64_t keys = edl_keys(h, causal, t0 + Q);
+    const int64_t mine = t0 + (int)threadIdx.x / 32 * 16;
+    const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
+    uint32_t query[W / 16][4];
+    float out[W / 8][4] = {}, sum[2] = {0.0f, 0.0f};
+    float most[2] = {-INFINITY, -INFINITY};
+    edl_own_rows<D, wide>(query, memory, q, head, t0, h.t);
+    for (int64_t s0 = 0; s0 < keys; s0 += K) {
+        float score[K / 8][4] = {};
+        __syncthreads(); /* the tiles before have been read */
+        edl_tile16<D, K, wide>(key, k, 0, s0, h.s);
+        edl_tile16<D, K, wide>(value, v, 0, s0, h.s);
+        __syncthreads();
+#pragma unroll
+        for (int d = 0; d < W / 16; d++)
+            edl_mma_turned<K>(score, query[d], key + d * 16, LINE);
+        const bool all =
+            edl_sees_all(h, causal, mask, mine, mine + 16, s0 + K);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            float top = most[i];
+#pragma unroll
+            for (int n = 0; n < K / 4; n++) {
+                float &x = score[n / 2][2 * i + n % 2];
+                x = edl_score2(h, causal, all, mask, bias, x, head,
+                               mine + g + 8 * i, s0 + n / 2 * 8 + c + n % 2);
+                top = edl_maxf(top, x);
+            }
+            top = edl_four_fold(top, EdlMax());
+            const float from = top == -INFINITY ? 0.0f : top;
+            const float keep = edl_exp2(most[i] - from);
+            most[i] = top;
+            sum[i] *= keep;
+#pragma unroll
+            for (int n = 0; n < K / 4; n++) {
+                float &x = score[n / 2][2 * i + n % 2];
+                x = edl_exp2(x - from);
+                sum[i] += x;
+            }
+#pragma unroll
+            for (int n = 0; n < W / 4; n++)
+                out[n / 2][2 * i + n % 2] *= keep;
+        }
+        edl_mma_add<W, K>(out, score, value, LINE);
+    }
+    float by[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int64_t t = mine + g + 8 * i;
+        const float all = edl_four_fold(sum[i], EdlSum());
+        by[i] = all > 0.0f ? 1.0f / all : all;
+        if (t < h.t && c == 0)
+            lse.at[head * lse.head + t * lse.row] =
+                all > 0.0f ? most[i] * EDL_LN2 + edl_logf(all) : most[i];
+    }
+    edl_put_rows16<D, wide>(y, out, by, head, mine, h.t);
+}
+
+/* ---- backward ---- */
+
+typedef EdlAttentionGrad<EdlBf16> EdlGrad16;
+
+/* Turns sums q k' and dy v' of a score into its slope, times scale, and its
+ * weight; lse times log2 e. */
+static __device__ __forceinline__ void
+edl_slope16(const EdlHeads &h, float score, float lse, float delta,
+            float &weight, float &slope)
+{
+    weight = lse == -INFINITY ? 0.0f : edl_exp2(score - lse);
+    slope = weight == 0.0f ? 0.0f : weight * (slope - delta) * h.scale;
+}
+
+/* dy . y of row t, by the lanes of `parts` neighbours that ask for it */
+template <int D>
+static __device__ __forceinline__ float
+edl_delta16(const EdlHeads &h, const EdlGrad16 &in, int64_t head, int64_t t,
+            int part, int parts)
+{
+    float sum = 0.0f;
+    if (t < h.t) {
+        const EdlBf16 *const a = in.dy.at + head * in.dy.head + t * in.dy.row;
+        const EdlBf16 *const b = in.y.at + head * in.y.head + t * in.y.row;
+#pragma unroll 8
+        for (int d = part; d < D; d += parts)
+            sum = edl_fmaf(edl_get(a[d * in.dy.col]), edl_get(b[d * in.y.col]),
+                           sum);
+    }
+    for (int d = 1; d < parts; d *= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    return sum;
+}
+
+/* dq of a tile of queries. */
+template <int D, bool causal, bool wide>
+static __device__ __forceinline__ void
+edl_attention_mma_queries(const EdlHeads &h, int64_t block,
+                          const EdlGrad16 &in, EdlOut16 dq, uint16_t *memory)
+{
+    enum {
+        W = EdlWide<D>::W,
+        LINE = EdlWide<D>::LINE,
+        Q = EdlWide<D>::ROWS,
+        K = EdlWide<D>::GRAD_KEYS
+    };
+    uint16_t *const key = memory, *const value = memory + K * LINE;
+    const int64_t blocks = (h.t + Q - 1) / Q;
+    const int64_t head = block / blocks, t0 = (blocks - 1 - block % blocks) * Q;
+    const int64_t keys = edl_keys(h, causal, t0 + Q);
+    const int64_t mine = t0 + (int)threadIdx.x / 32 * 16;
+    const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
+    uint32_t query[W / 16][4], dy[W / 16][4];
+    float sum[W / 8][4] = {}, lse[2], delta[2];
+    edl_own_rows<D, wide>(query, memory, in.q, head, t0, h.t);
+    edl_own_rows<D, wide>(dy, memory, in.dy, head, t0, h.t);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int64_t t = mine + g + 8 * i;
+        delta[i] = edl_delta16<D>(h, in, head, t, edl_lane() % 4, 4);
+        lse[i] = t < h.t ? in.lse.at[head * in.lse.head + t * in.lse.row] *
+                               EDL_LOG2E
+                         : -INFINITY;
+    }
+    for (int64_t s0 = 0; s0 < keys; s0 += K) {
+        float score[K / 8][4] = {}, slope[K / 8][4] = {};
+        __syncthreads(); /* the tiles before have been read */
+        edl_tile16<D, K, wide>(key, in.k, 0, s0, h.s);
+        edl_tile16<D, K, wide>(value, in.v, 0, s0, h.s);
+        __syncthreads();
+#pragma unroll
+        for (int d = 0; d < W / 16; d++) {
+            edl_mma_turned<K>(score, query[d], key + d * 16, LINE);
+            edl_mma_turned<K>(slope, dy[d], value + d * 16, LINE);
+        }
+        const bool all =
+            edl_sees_all(h, causal, in.mask, mine, mine + 16, s0 + K);
+#pragma unroll
+        for (int n = 0; n < K / 2; n++) {
+            float &x = score[n / 4][n % 4];
+            x = edl_score2(h, causal, all, in.mask, in.bias, x, head,
+                           mine + g + n % 4 / 2 * 8,
+                           s0 + n / 4 * 8 + c + n % 2);
+            edl_slope16(h, x, lse[n % 4 / 2], delta[n % 4 / 2], x,
+                        slope[n / 4][n % 4]);
+        }
+        edl_mma_add<W, K>(sum, slope, key, LINE);
+    }
+    const float by[2] = {1.0f, 1.0f};
+    edl_put_rows16<D, wide>(dq, sum, by, head, mine, h.t);
+}
+
+/* dk and dv of 16 keys a warp: all query heads of the group, in order. */
+template <int D, bool causal, bool wide>
+static __device__ __forceinline__ void
+edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
+                       EdlOut16 dk, EdlOut16 dv, uint16_t *memory)
+{
+    enum {
+        W = EdlWide<D>::W,
+        LINE = EdlWide<D>::LINE,
+        K = EdlWide<D>::WARPS * 16,
+        Q = EdlWide<D>::QUERIES,
+        OWN = 16 * LINE
+    };
+    uint16_t *const key = memory, *const value = key + K * LINE;
+    uint16_t *const query = value + K * LINE, *const dy = query + Q * LINE;
+    float *const lse = (float *)(void *)(dy + Q * LINE), *const delta = lse + Q;
+    const int64_t s0 = block * K;
+    const int warp = (int)threadIdx.x / 32;
+    const int64_t mine = s0 + warp * 16;
+    const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
+    int64_t from = causal ? s0 - h.shift : 0; /* the first that sees s0 */
+    from = from < 0 ? 0 : from / Q * Q;
+    float by_key[W / 8][4] = {}, by_value[W / 8][4] = {};
+    edl_tile16<D, K, wide>(key, in.k, 0, s0, h.s);
+    edl_tile16<D, K, wide>(value, in.v, 0, s0, h.s);
+    for (int64_t head = 0; head < h.r; head++)
+        for (int64_t t0 = from; t0 < h.t; t0 += Q) {
+            float weight[Q / 8][4] = {}, slope[Q / 8][4] = {};
+            __syncthreads(); /* the tiles before have been read */
+            edl_tile16<D, Q, wide>(query, in.q, head, t0, h.t);
+            edl_tile16<D, Q, wide>(dy, in.dy, head, t0, h.t);
+            const int row = (int)threadIdx.x / 8;
+            const float sum = edl_delta16<D>(h, in, head, t0 + row,
+                                             (int)threadIdx.x % 8, 8);
+            if (threadIdx.x % 8 == 0) {
+                delta[row] = sum;
+                lse[row] = t0 + row < h.t
+                               ? in.lse.at[head * in.lse.head +
+                                           (t0 + row) * in.lse.row] *
+                                     EDL_LOG2E
+                               : -INFINITY;
+            }
+            __syncthreads();
+#pragma unroll
+            for (int d = 0; d < W / 16; d++) {
+                uint32_t a[4];
+                edl_rows16(a, key + warp * OWN + d * 16, LINE);
+                edl_mma_turned<Q>(weight, a, query + d * 16, LINE);
+                edl_rows16(a, value + warp * OWN + d * 16, LINE);
+                edl_mma_turned<Q>(slope, a, dy + d * 16, LINE);
+            }
+            const bool all =
+                edl_sees_all(h, causal, in.mask, t0, t0 + Q, mine + 16);
+#pragma unroll
+            for (int n = 0; n < Q / 2; n++) {
+                const int t = n / 4 * 8 + c + n % 2;
+                float &x = weight[n / 4][n % 4];
+                x = edl_score2(h, causal, all, in.mask, in.bias, x, head,
+                               t0 + t, mine + g + n % 4 / 2 * 8);
+                edl_slope16(h, x, lse[t], delta[t], x, slope[n / 4][n % 4]);
+            }
+            edl_mma_add<W, Q>(by_value, weight, dy, LINE);
+            edl_mma_add<W, Q>(by_key, slope, query, LINE);
+        }
+    const float by[2] = {1.0f, 1.0f};
+    edl_put_rows16<D, wide>(dk, by_key, by, 0, mine, h.s);
+    edl_put_rows16<D, wide>(dv, by_value, by, 0, mine, h.s);
+}
+
+#endif
