@@ -1,0 +1,199 @@
+#!/bin/sh
+# device.sh [--dry] [OUT]: everything that needs a GPU, in at most 8 minutes,
+# on a machine with nvcc and python3. Builds the emitted programs in OUT
+# (device_out unless given), checks them against the evaluator, runs them under
+# compute-sanitizer, and times GPT-2 124M; a summary ends it, which is
+# OUT/summary.txt too. A part that fails or has no time left is named there,
+# the rest goes on. --dry: tiny, with the stand-in headers of tests/cuda_host.
+# Set EDLC to use a compiler that is built already.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+root=$(pwd)
+python=${PYTHON:-python3}
+part=false
+if [ "${1:-}" = --part ]; then # of itself: a function below, under timeout
+    part=true
+    shift
+else
+    dry=false
+    [ "${1:-}" = --dry ] && { dry=true; shift; }
+    out=${1:-device_out}
+    mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+    : >"$out/summary.txt"
+    began=$(date +%s)
+fi
+limit=${DEVICE_SECONDS:-470}
+edlc=${EDLC:-$root/build/edlc}
+host=$root/tests/cuda_host/Inputs
+failures=0
+
+say() { echo "$*" | tee -a "$out/summary.txt"; }
+left() { echo $((limit - $(date +%s) + began)); }
+
+# part NAME SECONDS COMMAND...: its output goes to OUT/NAME.log; the last line
+# of it to the summary.
+part() {
+    name=$1 most=$2
+    shift 2
+    rest=$(left)
+    [ "$most" -le "$rest" ] || most=$rest
+    if [ "$most" -lt 5 ]; then
+        say "$name: no time left"
+        failures=$((failures + 1))
+        return 1
+    fi
+    start=$(date +%s)
+    timeout "$most" sh "$root/tests/device.sh" --part "$@" >"$out/$name.log" 2>&1
+    code=$?
+    if [ $code -ne 0 ]; then
+        say "$name: FAILED, status $code: $(tail -n 1 "$out/$name.log")"
+        failures=$((failures + 1))
+        return 1
+    fi
+    say "$name: $(tail -n 1 "$out/$name.log") [$(($(date +%s) - start)) s]"
+}
+
+# build FOLDER [FLAG...]: the trainers of a folder
+build() {
+    folder=$1
+    shift
+    if $dry; then
+        "$host/build.sh" "$folder" "$@" && echo built
+    else
+        make -s -C "$folder" -j "$(nproc)" GPU="${GPU:--arch=sm_90}" \
+            CPPFLAGS="$*" && echo built
+    fi
+}
+
+# emit NAME FILE FLAG...: compiled by edlc into OUT/NAME
+emit() {
+    emitted=$1 file=$2
+    shift 2
+    rm -rf "${out:?}/$emitted"
+    "$edlc" "$file" --target=cuda -o "$out/$emitted" "$@" && echo emitted
+}
+
+right() {
+    source=$1 folder=$2
+    shift 2
+    $python "$host/host_eval.py" "$edlc" "$source" "$out/$folder" "$@"
+}
+
+sanitize() {
+    for tool in memcheck racecheck synccheck; do
+        (cd "$out/small" && compute-sanitizer --tool $tool --error-exitcode 9 \
+            "./$1" --quiet --seed=3 --steps=1 --inputs=in.st) || return 1
+    done
+    echo "memcheck, racecheck and synccheck found nothing"
+}
+
+write_tokens() {
+    $python -c 'import array, random, sys
+r = random.Random(1)
+n = int(sys.argv[3])
+for f in sys.argv[1:3]:
+    array.array("H", (r.randrange(n) for _ in range(1 << 19))).tofile(
+        open(f, "wb"))' "$out/train.bin" "$out/val.bin" "$1" && echo written
+}
+
+# time_model FOLDER
+time_model() {
+    cp "$out/train.bin" "$out/val.bin" "$out/$1" &&
+        cd "$out/$1" && $python "$root/bench/device_step.py" ./gpt2 \
+        $((B * T)) "$steps" $shape
+}
+
+# bytes that leave $1 of the activations
+limit_of() {
+    "$edlc" plan "$out/gpt2.edl" --target=cuda --set="$dims" $precision \
+        --json | $python -c 'import json, sys
+c = json.load(sys.stdin)
+a = c["classes"]["stash"] + c["classes"]["workspace"]
+print(int(c["total"] - a + a * float(sys.argv[1])))' "$1"
+}
+
+# kernels FOLDER: time by kernel, largest first; from a build with EDL_PROFILE
+kernels() {
+    cp "$out/train.bin" "$out/val.bin" "$out/$1" && cd "$out/$1" &&
+        ./gpt2 --quiet --steps=6 2>profile.txt &&
+        $python "$root/bench/device_kernels.py" profile.txt "$edlc" \
+            "$out/gpt2.edl" --target=cuda --set="$dims" $precision
+}
+
+if $part; then
+    "$@"
+    exit
+fi
+
+# ---- a GPU, and a compiler ----
+
+if $dry; then
+    B=1 T=8 steps=3 MODELS="mlp" small="B=4"
+    shape="--layers=3 --width=32 --vocab=64 --context=8"
+    vocab=64 plans="whole half:0.8"
+    sed -e 's/C = 768, H = 12, L = 12/C = 32, H = 2, L = 3/' \
+        -e 's/V = 50257/V = 64/' -e 's/accumulate 8/accumulate 1/' \
+        samples/gpt2.edl >"$out/gpt2.edl"
+    say "dry run on $(uname -m), no GPU"
+else
+    B=32 T=1024 steps=30 MODELS="mlp chargpt llama bert" small="B=2,T=40"
+    shape="" vocab=50257 plans="whole half:0.5 quarter:0.25"
+    sed 's/accumulate 8/accumulate 1/' samples/gpt2.edl >"$out/gpt2.edl"
+    command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+    command -v nvcc >/dev/null || { echo "device.sh: no nvcc" >&2; exit 2; }
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader) ||
+        { echo "device.sh: no GPU; --dry needs none" >&2; exit 2; }
+    say "$gpu, $(nvcc --version | tail -n 1)"
+fi
+dims=B=$B,T=$T
+export dry out began B T steps shape dims
+export precision=${PRECISION---precision=bf16}
+[ -x "$edlc" ] || part edlc 120 make -s -j "$(nproc)" build/edlc || exit 1
+
+# ---- correctness ----
+
+for m in $MODELS; do
+    set=$small
+    [ "$m" = mlp ] && set=B=8
+    part "emit-$m" 20 emit "small-$m" "samples/$m.edl" --set="$set"
+done
+mkdir -p "$out/small"
+for m in $MODELS; do
+    set=$small
+    [ "$m" = mlp ] && set=B=8
+    part "build-$m" 100 build "$out/small-$m" &&
+        part "right-$m" 60 right "samples/$m.edl" "small-$m" --set="$set" "$m" &&
+        cp "$out/small-$m/$m" "$out/small/$m"
+done
+if command -v compute-sanitizer >/dev/null && ! $dry; then
+    for m in mlp chargpt; do
+        [ -x "$out/small/$m" ] || continue
+        cp "$out/small-$m/in.st" "$out/small/"
+        part "sanitizer-$m" 60 sanitize $m
+    done
+else
+    say "compute-sanitizer: not here"
+fi
+
+# ---- GPT-2 ----
+
+part tokens 20 write_tokens $vocab
+for p in $plans; do
+    flag=
+    [ $p = whole ] || flag=--memory=$(limit_of ${p#*:})
+    p=${p%:*}
+    part "emit-$p" 60 emit $p "$out/gpt2.edl" --set=$dims $precision $flag &&
+        part "build-$p" 120 build "$out/$p" &&
+        part "gpt2-$p" 90 time_model $p
+    [ $p = whole ] || continue
+    part emit-kernels 60 emit kernels "$out/gpt2.edl" --set=$dims $precision &&
+        part build-kernels 120 build "$out/kernels" -DEDL_PROFILE &&
+        part kernels 60 kernels kernels && head -n 25 "$out/kernels.log"
+done
+if ! $dry && $python -c 'import torch' 2>/dev/null; then
+    part torch-compile 150 $python bench/gpt2_torch_cuda.py -B $B -T $T
+else
+    say "torch.compile: not here"
+fi
+say "$failures parts failed; $(($(date +%s) - began)) s"
+[ $failures -eq 0 ]
