@@ -120,6 +120,19 @@ leading(Shaper *s, Type *out)
                            0, a.rank - x);
 }
 
+/* The result is of the operands' dtype, or as wide as their sums. */
+static bool
+summed_dtype(Shaper *s, Dtype *d)
+{
+    const char *to = shape_word(s, "to");
+    if (!*to)
+        return true;
+    if (strcmp(to, "f32") != 0 || dtype_info[*d].bits != 16)
+        return shape_fail(s, "to is f32, for operands of 16 bits");
+    *d = DT_f32;
+    return true;
+}
+
 bool
 shape_rule_matmul(Shaper *s)
 {
@@ -140,7 +153,7 @@ shape_rule_matmul(Shaper *s)
         return false;
     t.dim[t.rank++] = a->dim[m];
     t.dim[t.rank++] = b->dim[n];
-    return shape_give(s, t);
+    return summed_dtype(s, &t.dtype) && shape_give(s, t);
 }
 
 /* ---- attention ---- */

@@ -114,12 +114,23 @@ is_epilogue(const Node *n, const Node *product)
     return type_equal(&t, &product->results[0]->type);
 }
 
+/* An operand that the product rounds to bf16 as it reads it. */
+static bool
+is_rounding(const Node *n)
+{
+    return n->op == OP_cast && n->args[0]->type.dtype == DT_f32 &&
+           n->results[0]->type.dtype == DT_bf16 &&
+           n->args[0]->def->graph != n->graph;
+}
+
 static void
 matmul(Verifier *v, const Node *fused)
 {
     const Node *first = fused->body->first;
     int products = 0, accumulates = 0;
-    graph_each(fused->body, n) {
+    while (first->next && is_rounding(first))
+        first = first->next;
+    for (const Node *n = first; n; n = n->next) {
         products += n->op == OP_matmul;
         accumulates += n->op == OP_accumulate;
         if (n->op != OP_matmul && n->op != OP_accumulate &&
@@ -127,7 +138,7 @@ matmul(Verifier *v, const Node *fused)
             wrong(v, n, "matmul");
     }
     verify_at(v, fused);
-    if (products != 1 || fused->body->first->op != OP_matmul)
+    if (products != 1 || first->op != OP_matmul)
         verify_fault(v, "a group of kind matmul begins with its one matmul");
     if (accumulates > 1)
         verify_fault(v, "at most one accumulate");
@@ -141,7 +152,7 @@ head(Verifier *v, const Node *fused)
         losses += n->op == OP_cross_entropy;
         if (n->op != OP_matmul && n->op != OP_cross_entropy &&
             n->op != OP_cross_entropy_grad && n->op != OP_accumulate &&
-            n->op != OP_transpose && !is_neutral(n))
+            n->op != OP_transpose && n->op != OP_cast && !is_neutral(n))
             wrong(v, n, "head");
     }
     verify_at(v, fused);

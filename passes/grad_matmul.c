@@ -9,6 +9,18 @@
  */
 #include "passes/grad.h"
 
+/* Of a product of 16-bit operands whose result is wider. */
+static Value *
+incoming(Grad *c)
+{
+    Value *d = grad_dy(c);
+    Dtype to = grad_x(c, 0)->type.dtype;
+    if (d->type.dtype == to)
+        return d;
+    Attr attr = attr_word("to", dtype_info[to].name);
+    return grad_op(c, OP_cast, &d, 1, &attr, 1);
+}
+
 static Value *
 product(Grad *c, Value *a, bool ta, Value *b, bool tb)
 {
@@ -37,7 +49,7 @@ flat(Grad *c, Value *v)
 static void
 give_a(Grad *c, bool ta, bool tb)
 {
-    Value *b = grad_x(c, 1), *d = grad_dy(c);
+    Value *b = grad_x(c, 1), *d = incoming(c);
     if (ta)
         grad_give(c, product(c, b, tb, d, true));
     else
@@ -49,7 +61,7 @@ give_a(Grad *c, bool ta, bool tb)
 static void
 give_b(Grad *c, bool ta, bool tb)
 {
-    Value *a = grad_x(c, 0), *d = grad_dy(c);
+    Value *a = grad_x(c, 0), *d = incoming(c);
     if (!ta && grad_x(c, 1)->type.rank == 2) {
         a = flat(c, a);
         d = flat(c, d);
