@@ -167,8 +167,8 @@ static bool
 run_passes(PlanView *p)
 {
     const Options *o = p->s->options;
-    PassOptions first = {.stop_after = "fuse", .out = stdout};
-    PassOptions rest = {.after = "fuse", .out = stdout};
+    PassOptions first = {.stop_after = "narrow", .out = stdout};
+    PassOptions rest = {.after = "narrow", .out = stdout};
     if (p->m->programs.n > 0) /* a schedule stays as it is */
         rest = (PassOptions){.only = "place", .out = stdout};
     else if (!passes_run(p->m, &first))

@@ -84,7 +84,7 @@ lower_for(Session *s, const Module *schedule, const char *path)
         if (strcmp(schedule->options.at[i].key, "mode") != 0)
             module_set_option(m, schedule->options.at[i].key,
                               schedule->options.at[i].value);
-    PassOptions before = {.stop_after = "fuse", .out = stdout};
+    PassOptions before = {.stop_after = "narrow", .out = stdout};
     return passes_run(m, &before) ? m : NULL;
 }
 

@@ -77,14 +77,30 @@ form(Fuse *f, const FuseRule *rule)
     }
 }
 
-/* A product stands first in its group; it depends on no member. */
+/* A product stands first in its group, but for casts of its operands: of
+ * members it depends on these alone. */
+static int
+place_of(const Node *n)
+{
+    if (n->op == OP_matmul)
+        return 1;
+    bool narrows = n->op == OP_cast && n->args[0]->type.dtype == DT_f32 &&
+                   n->results[0]->type.dtype == DT_bf16;
+    if (!narrows)
+        return 2;
+    const Users *u = fuse_users(n->results[0]);
+    for (int i = 0; i < u->at.n; i++)
+        if (u->at.at[i]->op == OP_matmul && u->at.at[i]->mark == n->mark)
+            return 0;
+    return 2;
+}
+
 static int
 by_order(const void *a, const void *b)
 {
     const Node *const *x = a, *const *y = b;
-    if (((*x)->op == OP_matmul) != ((*y)->op == OP_matmul))
-        return (*x)->op == OP_matmul ? -1 : 1;
-    return (*x)->order - (*y)->order;
+    int p = place_of(*x), q = place_of(*y);
+    return p != q ? p - q : (*x)->order - (*y)->order;
 }
 
 static void

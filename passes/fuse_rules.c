@@ -1,5 +1,7 @@
 #include "passes/fuse_rules.h"
 
+#include "passes/precision.h"
+
 static bool
 same_dims(const Type *a, const Type *b)
 {
@@ -65,11 +67,27 @@ matmul_seeds(const Node *n, Type *shape)
     return true;
 }
 
+/* An operand read of a tensor and rounded for this product alone. */
+static bool
+rounds_operand(const Fuse *f, const Group *g, const Node *d)
+{
+    const Value *x = d->n_args ? d->args[0] : NULL;
+    if (d->op != OP_cast || x->type.dtype != DT_f32 ||
+        d->results[0]->type.dtype != DT_bf16 || !fuse_only_for(f, g, d) ||
+        precision_shares_casts(f->g->module))
+        return false;
+    while (op_info[x->def->op].flags & OP_VIEW)
+        x = x->def->args[0];
+    return x->def->op == OP_read;
+}
+
 /* Not what the product itself reads. */
 static bool
 matmul_takes_operand(const Fuse *f, const Group *g, const Node *d)
 {
     const Users *u = fuse_users(d->results[0]);
+    if (rounds_operand(f, g, d))
+        return true;
     for (int i = 0; i < u->at.n; i++)
         if (u->at.at[i]->op == OP_matmul)
             return false;

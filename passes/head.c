@@ -14,6 +14,7 @@
  * forward pass alone, and are made in it. A tied weight's other gradient is
  * accumulated by itself, later. */
 #include "passes/pass.h"
+#include "passes/precision.h"
 
 /* The weight is read three times and its gradient written once a chunk, so
  * chunks are as large as memory takes easily. */
@@ -26,6 +27,7 @@ typedef struct Head {
     Node *add;        /* of dw and the other gradient of a tied weight */
     Node *accumulate; /* of dw, or of add */
     Value *x, *w, *dx_rows;
+    Value *w_read; /* w, or its cast to bf16 */
     int64_t rows, inner, classes;
     bool tb;
 } Head;
@@ -71,6 +73,16 @@ only_user(const Value *v)
 
 /* ---- matching ---- */
 
+/* What v is a cast of, to bf16; else v. */
+static Value *
+unrounded(Value *v)
+{
+    const Node *n = v->def;
+    bool rounds = n->op == OP_cast && v->type.dtype == DT_bf16 &&
+                  n->args[0]->type.dtype == DT_f32;
+    return rounds ? n->args[0] : v;
+}
+
 /* v, or what it is a reshape of. */
 static Value *
 unshaped(Value *v)
@@ -88,8 +100,11 @@ match_forward(Head *h, Node *loss)
         v->def->op != OP_matmul || v->type.dtype != DT_f32)
         return false;
     Node *n = v->def;
+    if (n->args[0]->type.dtype == DT_f16)
+        return false;
     h->x = n->args[0];
-    h->w = n->args[1];
+    h->w_read = n->args[1];
+    h->w = unrounded(h->w_read);
     h->tb = node_flag(n, "tb");
     if (node_flag(n, "ta") || h->w->type.rank != 2)
         return false;
@@ -128,7 +143,8 @@ match_readers(Head *h)
 static bool
 is_dx(const Head *h, const Node *n, const Value *d)
 {
-    return n->args[0] == d && n->args[1] == h->w && !node_flag(n, "ta") &&
+    return n->args[0] == d && unrounded(n->args[1]) == h->w &&
+           !node_flag(n, "ta") &&
            node_flag(n, "tb") != h->tb;
 }
 
@@ -148,7 +164,7 @@ match_products(Head *h, const Value *d)
     const Users *u = users(d);
     for (int i = 0; i < u->at.n; i++) {
         Node *n = u->at.at[i];
-        if (n->op == OP_reshape) {
+        if (n->op == OP_reshape || unrounded(n->results[0]) == d) {
             if (!match_products(h, n->results[0]))
                 return false;
         } else if (n->op != OP_matmul) {
@@ -222,7 +238,7 @@ copy_of(Head *h, Node *n, Value *a, Value *b)
 }
 
 typedef struct Parts {
-    Node *nodes[6];
+    Node *nodes[8];
     int n;
 } Parts;
 
@@ -233,10 +249,19 @@ part(Parts *p, Node *n)
     return n;
 }
 
+/* The C target rounds the weight as it packs it. */
+static bool
+rounds_itself(const Head *h)
+{
+    return h->w_read != h->w && !precision_shares_casts(h->m);
+}
+
 static void
 make_forward(Head *h, Parts *p, Value *x, Value *targets)
 {
-    Node *logits = part(p, copy_of(h, h->logits, x, h->w));
+    if (rounds_itself(h))
+        h->w_read = part(p, precision_round(h->g, h->w))->results[0];
+    Node *logits = part(p, copy_of(h, h->logits, x, h->w_read));
     Node *loss = part(p, copy_of(h, h->loss, logits->results[0], targets));
     take_over(h->g, h->logits->results[0], logits->results[0]);
     for (int i = 0; i < h->loss->n_results; i++)
@@ -247,7 +272,7 @@ static void
 make_dx(Head *h, Parts *p, Value *d)
 {
     Value *whole = h->dx->results[0];
-    Value *rows = part(p, copy_of(h, h->dx, d, h->w))->results[0];
+    Value *rows = part(p, copy_of(h, h->dx, d, h->w_read))->results[0];
     h->dx_rows = rows;
     if (whole->type.rank == 2)
         take_over(h->g, whole, rows);
@@ -286,17 +311,19 @@ make_dw(Head *h, Parts *p, Value *x, Value *d)
 static void
 make_backward(Head *h, Parts *p, Value *x, Value *targets)
 {
-    Node *loss = p->nodes[1];
+    Node *loss = p->nodes[p->n - 1], *logits = p->nodes[p->n - 2];
     Value *old = h->dlogits->args[0];
     double value = node_float(old->def, "value", 1);
     Value *dloss = graph_const(h->g, old->name, &old->type, value);
-    Value *args[] = {dloss, p->nodes[0]->results[0], targets, loss->results[1],
+    Value *args[] = {dloss, logits->results[0], targets, loss->results[1],
                      loss->results[2]};
     const char *name = h->dlogits->results[0]->name;
     Value *d = part(p, graph_add(h->g, OP_cross_entropy_grad, name, args, 5,
                                  h->dlogits->attrs, h->dlogits->n_attrs))
                    ->results[0];
     take_over(h->g, h->dlogits->results[0], d);
+    if (h->w_read != h->w)
+        d = part(p, precision_round(h->g, d))->results[0];
     if (h->dx)
         make_dx(h, p, d);
     if (h->dw)

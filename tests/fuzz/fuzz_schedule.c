@@ -160,7 +160,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CheckReport r;
     OutFiles out = {0};
     CodegenOptions o = {0};
-    if (m && check_schedule(m, model(a, d, "fuse"), &r))
+    if (m && check_schedule(m, model(a, d, "narrow"), &r))
         codegen_c(m, &o, &out);
     arena_free(a);
     free(text);
