@@ -10,6 +10,8 @@ typedef struct Head {
     const Node *logits, *loss, *grad, *dx, *dw, *sum;
     int64_t rows, inner, chunk; /* inner: the width of x */
     Classes classes;
+    const Value *w; /* the weight, as it lies in memory */
+    bool bf16;      /* products of bf16; logits lie as f32 */
     const char *row;    /* C text of the first row of the chunk */
     int64_t chunk_rows; /* of the chunk that is emitted */
 } Head;
@@ -32,7 +34,10 @@ head_of(const Node *n)
         else if (b->op == OP_matmul)
             h.dx = b;
     }
-    const Value *x = h.logits->args[0];
+    const Value *x = h.logits->args[0], *w = h.logits->args[1];
+    h.w = w->def->graph == n->body && w->def->op == OP_cast ? w->def->args[0]
+                                                            : w;
+    h.bf16 = x->type.dtype == DT_bf16;
     h.rows = x->type.dim[0];
     h.inner = x->type.dim[1];
     h.chunk = node_int(n, "chunk", h.rows);
@@ -166,9 +171,12 @@ workspace_of(Cg *cg, const Head *h)
 static void
 emit_logits(Cg *cg, const Head *h)
 {
-    const Value *x = h->logits->args[0], *w = h->logits->args[1];
+    const Value *x = h->logits->args[0], *w = h->w;
     bool tb = node_flag(h->logits, "tb");
-    ProductSpec p = {.m = h->chunk_rows,
+    ProductSpec p = {.bf16 = h->bf16,
+                     .a_dtype = x->type.dtype,
+                     .b_dtype = w->type.dtype,
+                     .m = h->chunk_rows,
                      .n = h->classes.n,
                      .k = h->inner,
                      .a = rows_of(cg, h, x),
@@ -186,9 +194,12 @@ emit_logits(Cg *cg, const Head *h)
 static void
 emit_dx(Cg *cg, const Head *h)
 {
-    const Value *w = h->dx->args[1], *dx = h->dx->results[0];
+    const Value *w = h->w, *dx = h->dx->results[0];
     bool tb = node_flag(h->dx, "tb");
-    ProductSpec p = {.m = h->chunk_rows,
+    ProductSpec p = {.bf16 = h->bf16,
+                     .a_dtype = DT_f32,
+                     .b_dtype = w->type.dtype,
+                     .m = h->chunk_rows,
                      .n = h->inner,
                      .k = h->classes.n,
                      .a = logits_of(cg, h),
@@ -220,8 +231,11 @@ emit_dw(Cg *cg, const Head *h)
 {
     const Value *x = h->logits->args[0];
     const Tensor *to = h->sum->tensor;
-    bool left = h->dw->args[0] == h->grad->results[0];
-    ProductSpec p = {.k = h->chunk_rows,
+    bool left = h->dw->args[0] != x;
+    ProductSpec p = {.bf16 = h->bf16,
+                     .a_dtype = left ? DT_f32 : x->type.dtype,
+                     .b_dtype = left ? x->type.dtype : DT_f32,
+                     .k = h->chunk_rows,
                      .c = address_tensor(cg, to, 0),
                      .c_row = to->layout.stride[0],
                      .add = dw_add(cg, h),

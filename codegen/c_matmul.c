@@ -1,7 +1,7 @@
-/* Products. f32 goes through the runtime's edl_matmul, a piece being a block
- * of rows and columns of one batch; other types run a plain loop. Both are
- * chains of fma in ascending order over K. What follows in a matmul group is
- * done on the block while it is warm. */
+/* Products. f32 goes through the runtime's edl_matmul, bf16 through its
+ * edl_matmul_bf16, a piece being a block of rows and columns of one batch;
+ * other types run a plain loop. All are chains of fma over K. What follows in
+ * a matmul group is done on the block while it is warm. */
 #include "codegen/cuda.h"
 
 #include <inttypes.h>
@@ -40,7 +40,8 @@ typedef struct Product {
     Side a, b, c;
     const char *add;       /* "add", "0" */
     bool tile;             /* the product of a piece stays on the stack */
-    bool plain;            /* not f32, or columns that are not adjacent */
+    bool plain;            /* f16, f64, or columns that are not adjacent */
+    bool bf16;             /* the operands, where they are not rounded yet too */
     int64_t rows, columns; /* of a piece */
 } Product;
 
@@ -193,17 +194,46 @@ open_pieces(Kernel *k, const Product *p)
     return serial;
 }
 
+/* "edl_matmul(", and before it the shape that it is called with. */
+static const char *
+emit_shape(Kernel *k, const Product *p)
+{
+    Emit *e = &k->out;
+    const char *at =
+        arena_printf(k->cg->arena,
+                     "%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                     ", %" PRId64 ", %" PRId64,
+                     p->k, p->a.row, p->a.col, p->b.row, p->b.col,
+                     p->tile ? p->columns : p->c.row);
+    emit_line(e, "static const EdlProduct%s shape = {", p->bf16 ? "Bf16" : "");
+    if (!p->bf16) {
+        emit_line(e, "    %s};", at);
+        return "edl_matmul(";
+    }
+    emit_line(e, "    {%s}, %d, %d};", at, p->a.dtype == DT_f32,
+              p->b.dtype == DT_f32);
+    k->cg->has_bf16 = true;
+    return "edl_matmul_bf16(";
+}
+
+/* A bf16 product whose result is bf16 too. */
+static void
+emit_rounding(Kernel *k, const Product *p)
+{
+    if (!p->bf16 || p->c.dtype != DT_bf16)
+        return;
+    emit_line(&k->out, "for (int64_t i = 0; i < (row1 - row0) * %" PRId64
+              "; i++)", p->columns);
+    emit_line(&k->out,
+              "    tile[i] = edl_bf16_to_f32(edl_f32_to_bf16(tile[i]));");
+}
+
 static void
 emit_product(Kernel *k, const Product *p)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
-    emit_line(e, "static const EdlProduct shape = {");
-    emit_line(e,
-              "    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-              ", %" PRId64 "};",
-              p->k, p->a.row, p->a.col, p->b.row, p->b.col,
-              p->tile ? p->columns : p->c.row);
+    const char *call = emit_shape(k, p);
     const char *left = arena_printf(a, "%s%s", kernel_name(k, p->a.param),
                                     batch_offset(k, p, &p->a));
     const char *right = arena_printf(a, "%s%s", kernel_name(k, p->b.param),
@@ -220,14 +250,15 @@ emit_product(Kernel *k, const Product *p)
             "0",
             "col1 - col0",
             "0"};
-        emit_list(e, "edl_matmul(", items, 9, ");");
+        emit_list(e, call, items, 9, ");");
+        emit_rounding(k, p);
         return;
     }
     const char *to = arena_printf(a, "%s%s", kernel_name(k, p->c.param),
                                   batch_offset(k, p, &p->c));
     const char *items[] = {"&shape", left,   right,  to,    "row0",
                            "row1",   "col0", "col1", p->add};
-    emit_list(e, "edl_matmul(", items, 9, ");");
+    emit_list(e, call, items, 9, ");");
 }
 
 static const char *
@@ -252,7 +283,7 @@ emit_plain(Kernel *k, const Product *p)
     const char *t = c_compute(d), *fma = d == DT_f64 ? "fma" : "edl_fmaf";
     const char *c = plain_target(k, p), *sum = "sum[l]";
     if (p->tile) { /* rounded as a store would */
-        sum = c_load(a, d, c_store(a, d, sum));
+        sum = c_load(a, to, c_store(a, to, sum));
         emit_line(e, "%s tile[%" PRId64 "];", t, p->rows * p->columns);
         to = DT_f32;
     }
@@ -297,6 +328,16 @@ the_matmul(const Node *n)
     bug("codegen: a matmul group without a matmul");
 }
 
+/* The operand that the product reads: what a cast in the group rounds. */
+static const Value *
+operand_of(const Node *matmul, int i)
+{
+    const Value *v = matmul->args[i];
+    bool rounds = v->def->op == OP_cast && matmul->graph->owner &&
+                  v->def->graph == matmul->graph;
+    return rounds ? v->def->args[0] : v;
+}
+
 /* The accumulate of the product itself, or NULL. */
 static const Node *
 direct_accumulate(const Node *n, const Node *matmul)
@@ -314,16 +355,20 @@ static bool
 reads_place(Kernel *k, const Node *n, int to)
 {
     const char *pass = k->params.at[to].pass;
-    graph_each(n->body, b) {
-        if (b->op == OP_matmul)
-            continue;
+    for (const Node *b = the_matmul(n)->next; b; b = b->next)
         for (int i = 0; i < b->n_args; i++)
             if (b->args[i]->def->op != OP_const &&
                 b->args[i]->def->graph != n->body &&
                 strcmp(address_value(k->cg, b->args[i], 0), pass) == 0)
                 return true;
-    }
     return false;
+}
+
+/* Products of bf16 operands make f32, in rows. */
+static bool
+can_hold(const Product *p, const Side *c)
+{
+    return !p->bf16 || (c->dtype == DT_f32 && c->col == 1);
 }
 
 /* Where the product goes: its own place, the tensor that it is added to, the
@@ -336,12 +381,17 @@ choose_target(Kernel *k, const Node *n, Product *p)
     p->add = "0";
     if (has_memory(v)) {
         p->c = side_of(&v->type, &v->layout, false, p->n_batch);
-        p->c.param = kernel_value(k, v, 0, true);
+        p->tile = !can_hold(p, &p->c);
+        if (!p->tile)
+            p->c.param = kernel_value(k, v, 0, true);
         return;
     }
     if (into) {
         const Tensor *t = into->tensor;
         p->c = side_of(&t->type, &t->layout, false, p->n_batch);
+        p->tile = !can_hold(p, &p->c);
+        if (p->tile)
+            return;
         p->c.param = kernel_tensor(k, t, true);
         p->add = kernel_add(k, into);
         return;
@@ -352,10 +402,13 @@ choose_target(Kernel *k, const Node *n, Product *p)
         const Value *y = n->results[i];
         if (!has_memory(y) || !type_equal(&y->type, &v->type))
             continue;
+        Side c = side_of(&y->type, &y->layout, false, p->n_batch);
+        if (!can_hold(p, &c))
+            continue;
         int to = kernel_value(k, y, 0, true);
         if (reads_place(k, n, to))
             continue;
-        p->c = side_of(&y->type, &y->layout, false, p->n_batch);
+        p->c = c;
         p->c.param = to;
         p->tile = false;
         return;
@@ -366,7 +419,7 @@ static Product
 product_new(Kernel *k, const Node *n)
 {
     Product p = {.node = the_matmul(n)};
-    const Value *a = p.node->args[0], *b = p.node->args[1];
+    const Value *a = operand_of(p.node, 0), *b = operand_of(p.node, 1);
     const Type *t = &p.node->results[0]->type;
     bool ta = node_flag(p.node, "ta"), tb = node_flag(p.node, "tb");
     p.n_batch = t->rank - 2;
@@ -379,8 +432,10 @@ product_new(Kernel *k, const Node *n)
     p.a.param = kernel_value(k, a, 0, false);
     p.b = side_of(&b->type, &b->layout, tb, p.n_batch);
     p.b.param = kernel_value(k, b, 0, false);
+    p.bf16 = p.node->args[0]->type.dtype == DT_bf16;
     choose_target(k, n, &p);
-    p.plain = a->type.dtype != DT_f32 || (!p.tile && p.c.col != 1 && p.n > 1);
+    p.plain = !p.bf16 && (a->type.dtype != DT_f32 ||
+                          (!p.tile && p.c.col != 1 && p.n > 1));
     return p;
 }
 
@@ -388,14 +443,16 @@ product_new(Kernel *k, const Node *n)
 
 /* Does anything of the group remain to be done after the product? */
 static bool
-has_rest(const Node *n, const Node *matmul)
+has_rest(const Node *n, const Product *p)
 {
+    const Value *v = p->node->results[0];
+    if (p->tile)
+        return true;
     if (n->op == OP_matmul)
         return false;
-    graph_each(n->body, b)
-        if (b != matmul && b->op != OP_const &&
-            !(b->op == OP_accumulate && b->args[0] == matmul->results[0] &&
-              !has_memory(matmul->results[0])))
+    for (const Node *b = p->node->next; b; b = b->next)
+        if (b->op != OP_const && !(b->op == OP_accumulate &&
+                                   b->args[0] == v && !has_memory(v)))
             return true;
     return false;
 }
@@ -431,8 +488,11 @@ build_rest(Cells *c, const Node *n, const Product *p)
 {
     const Value *v = p->node->results[0];
     cells_bind(c, v, product_cell(c, c->loops, p));
-    graph_each(n->body, b) {
-        if (b == p->node || b->op == OP_const)
+    if (p->tile && has_memory(v))
+        cells_store(c, cells_value(c, v), loops_value(c->loops, v, true));
+    for (const Node *b = n->op == OP_fused ? p->node->next : NULL; b;
+         b = b->next) {
+        if (b->op == OP_const)
             continue;
         if (b->op == OP_write || b->op == OP_accumulate)
             cells_write(c, b, loops_tensor(c->loops, b->tensor, true));
@@ -478,7 +538,7 @@ matmul_body(Kernel *k)
     Product whole = p; /* before folding: what cells see */
     fold_batch(&p);
     cut(&p);
-    bool rest = has_rest(n, p.node);
+    bool rest = has_rest(n, &p), alone = n->op == OP_matmul;
     Loops s = loops_new(k, &y->type, 1u << (y->type.rank - 1));
     Cells c = cells_new(k, &s);
     if (rest) {
@@ -488,7 +548,7 @@ matmul_body(Kernel *k)
     }
     k->comment =
         arena_printf(a, "%s = %s @ %s%s: %s", y->name, p.node->args[0]->name,
-                     p.node->args[1]->name, rest ? " and what follows" : "",
+                     p.node->args[1]->name, rest && !alone ? " and what follows" : "",
                      describe(k->cg, y));
     bool open = open_pieces(k, &p);
     if (p.plain)
@@ -507,12 +567,13 @@ static void
 product_body(Kernel *k)
 {
     const ProductSpec *s = k->aux;
-    Product p = {.m = s->m, .n = s->n, .k = s->k, .add = "0"};
-    p.a = (Side){.row = s->a_row, .col = s->a_col};
-    p.b = (Side){.row = s->b_row, .col = s->b_col};
+    Product p = {
+        .m = s->m, .n = s->n, .k = s->k, .add = "0", .bf16 = s->bf16};
+    p.a = (Side){.dtype = s->a_dtype, .row = s->a_row, .col = s->a_col};
+    p.b = (Side){.dtype = s->b_dtype, .row = s->b_row, .col = s->b_col};
     p.c = (Side){.row = s->c_row, .col = 1};
-    p.a.param = kernel_address(k, DT_f32, s->a, false, "a");
-    p.b.param = kernel_address(k, DT_f32, s->b, false, "b");
+    p.a.param = kernel_address(k, s->a_dtype, s->a, false, "a");
+    p.b.param = kernel_address(k, s->b_dtype, s->b, false, "b");
     p.c.param = kernel_address(k, DT_f32, s->c, true, "product");
     if (s->add) {
         kernel_scalar(k, "int", "add", s->add);

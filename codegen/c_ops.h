@@ -27,9 +27,12 @@ void c_rope(Cg *cg, const Node *n);
 void c_cross_entropy(Cg *cg, const Node *n);
 void c_cross_entropy_grad(Cg *cg, const Node *n);
 void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
-/* A product of f32 with addresses of the caller's: [m, k] @ [k, n]. */
+/* A product with addresses of the caller's: [m, k] @ [k, n], into f32; of f32
+ * operands, or of bf16 ones, which may be f32 and be rounded on the way. */
 typedef struct ProductSpec {
     int64_t m, n, k;
+    bool bf16;
+    Dtype a_dtype, b_dtype;
     const char *a, *b, *c; /* addresses */
     int64_t a_row, a_col, b_row, b_col, c_row;
     const char *add; /* C text of the flag, or NULL: never */

@@ -195,8 +195,12 @@ source_text(CModel *c)
                       ? "#include \"edl_cuda_attention_mma.cuh\"\n"
                   : c->cg.has_attention ? "#include \"edl_cuda_attention.cuh\"\n"
                   : cuda              ? "#include \"edl_cuda.cuh\"\n"
-                                      : "#include \"edl_kernel.h\"\n"
-                                        "#include \"edl_matmul.h\"\n");
+                  : c->cg.has_bf16
+                      ? "#include \"edl_kernel.h\"\n"
+                        "#include \"edl_matmul.h\"\n"
+                        "#include \"edl_matmul_bf16.h\"\n"
+                      : "#include \"edl_kernel.h\"\n"
+                        "#include \"edl_matmul.h\"\n");
     emit_offsets(c, &e);
     emit_accessors(c, &e);
     emit_line(&e, "/* ---- kernels ---- */\n");

@@ -34,6 +34,7 @@ typedef struct Cg {
     VEC(const char *) products; /* rows of the table for cuBLASLt */
     Map product_map;            /* row -> index + 1 */
     bool has_attention, has_mma;
+    bool has_bf16; /* products of bf16 */
     /* of the graph function that is being written */
     const Graph *graph;
     const char *prefix; /* of its offsets: forward */

@@ -19,7 +19,16 @@ take_options(Session *s, Module *m)
         return false;
     }
     module_set_option(m, "target", target ? target : "c");
-    return load_plan(s, m);
+    if (!load_plan(s, m))
+        return false;
+    const char *precision = module_option(m, "precision");
+    bool cuda = target && strcmp(target, "cuda") == 0;
+    if (!cuda || !precision || strcmp(precision, "f32") == 0)
+        return true;
+    diag_error(s->diag, (Span){0},
+               "precision %s with --target=cuda needs mixed precision on a "
+               "device, which this edlc does not have yet", precision);
+    return false;
 }
 
 static Status
@@ -77,6 +86,7 @@ flags_fit(const Session *s)
                        : o->reserve    ? "--reserve"
                        : o->recompute  ? "--recompute"
                        : o->machine    ? "--machine"
+                       : o->precision  ? "--precision"
                        : o->mode       ? "--mode"
                        : o->dims.n     ? "--set"
                        : o->dump       ? "--dump"

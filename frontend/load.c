@@ -77,6 +77,8 @@ load_plan(Session *s, Module *m)
 {
     if (s->options->target)
         module_set_option(m, "target", s->options->target);
+    if (s->options->precision)
+        module_set_option(m, "precision", s->options->precision);
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
     take_limit(s, m);

@@ -39,13 +39,32 @@ recompute(Lower *l, const Line *line)
         module_set_option(l->module, "recompute", found);
 }
 
+static void
+precision(Lower *l, const Line *line)
+{
+    static const char *const words[] = {"f32", "bf16"};
+    const Item *item = line->items.n == 1 ? &line->items.at[0] : NULL;
+    const char *found = NULL;
+    bool type = item && item->kind == ITEM_EXPR && item->value->kind == EX_TYPE;
+    for (int i = 0; type && i < 2; i++)
+        if (strcmp(item->value->u.path.name.text, words[i]) == 0)
+            found = words[i];
+    if (!found)
+        low_error(l, item ? item->at : line->keyword.at,
+                  "`precision` takes f32 or bf16");
+    else if (module_option(l->module, "precision"))
+        low_error(l, line->keyword.at, "a second `precision`");
+    else
+        module_set_option(l->module, "precision", found);
+}
+
 static const struct {
     const char *keyword;
     void (*take)(Lower *l, const Line *line); /* or what it */
     const char *needs;
 } plan_lines[] = {
     {"memory", memory, NULL},
-    {"precision", NULL, "mixed precision"},
+    {"precision", precision, NULL},
     {"recompute", recompute, NULL},
     {"offload", NULL, "moving values off the device"},
     {"quantize", NULL, "quantized storage"},

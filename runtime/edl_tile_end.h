@@ -7,3 +7,8 @@
 #undef V_STORE
 #undef V_SPLAT
 #undef V_FMA
+#undef P
+#undef V_ZERO
+#undef P_LOAD
+#undef P_SPLAT
+#undef V_DOT
