@@ -28,10 +28,9 @@ c_copy(Cg *cg, const Node *n)
     bool out = n->op == OP_offload;
     const Value *x = n->results[0];
     const Value *away = out ? x : n->args[0], *here = out ? n->args[0] : x;
-    if (cg->cuda) {
+    if (cg->cuda && away->space != SPACE_host) {
         cg_refuse(cg, n,
-                  "copies between memory spaces need the offload capability "
-                  "on CUDA, which this edlc does not have");
+                  "the CUDA target has no disk: move values to the host");
         return;
     }
     const char *ticket = names_take(&cg->names, name_mangle(cg->arena, x->name));
@@ -43,8 +42,8 @@ c_copy(Cg *cg, const Node *n)
     const char *offload[] = {"m", there, away_text(cg, away), memory, bytes};
     const char *fetch[] = {"m", memory, there, away_text(cg, away), bytes};
     emit_list(&cg->calls,
-              arena_printf(cg->arena, "const EdlTicket %s = edl_%s(", ticket,
-                           op_info[n->op].name),
+              arena_printf(cg->arena, "const EdlTicket %s = edl_%s%s(", ticket,
+                           cg->cuda ? "cuda_" : "", op_info[n->op].name),
               out ? offload : fetch, 5, ");");
 }
 
@@ -54,5 +53,5 @@ c_wait(Cg *cg, const Node *n)
     const char *ticket = map_get(&cg->tickets, n->args[0]->name);
     if (!ticket)
         bug("codegen: a wait for %s, which is no copy", n->args[0]->name);
-    emit_line(&cg->calls, "edl_wait(m, %s);", ticket);
+    emit_line(&cg->calls, "edl_%swait(m, %s);", cg->cuda ? "cuda_" : "", ticket);
 }

@@ -260,6 +260,10 @@ typedef struct EdlDevice {
     /* For callers that have no memory of the device: the trainer. */
     void *(*alloc)(uint64_t bytes);
     void (*release)(void *memory);
+    /* Memory of the host that the device copies from and to by itself: for
+     * region HOST. */
+    void *(*alloc_host)(uint64_t bytes);
+    void (*release_host)(void *memory);
 } EdlDevice;
 
 /* What lies off the device; regions.bytes[EDL_HOST] is its pool in memory. */

@@ -1,71 +1,9 @@
 /* Memory, products and the captured step of a model on a CUDA device. */
-#include "edl_cuda.cuh"
+#include "edl_cuda_parts.cuh"
 
 #include "edl_tensor.h"
 
-#include <cublasLt.h>
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-typedef struct Plan {
-    EdlProductShape shape;
-    cublasLtMatmulDesc_t product;
-    cublasLtMatrixLayout_t a, b, c;
-    cublasLtMatmulAlgo_t algo;
-    size_t workspace;
-#ifdef EDL_PROFILE
-    char name[96];
-#endif
-} Plan;
-
-#ifdef EDL_PROFILE
-enum { MARKS = 1 << 14, NAMES = 1 << 10 };
-
-/* The time from each mark to the next, by name. */
-typedef struct Profile {
-    cudaEvent_t event[MARKS];
-    const char *what[MARKS];
-    int marks, made;
-    const char *name[NAMES];
-    double ms[NAMES];
-    long long times[NAMES];
-    int names;
-    long long steps;
-} Profile;
-#endif
-
-/* What `init` makes; m->device[0] points to it. */
-typedef struct Context {
-    cudaStream_t stream;
-    int own_stream;
-    cublasLtHandle_t library;
-    Plan *plans;
-    int32_t nplans;
-    cudaGraphExec_t step;
-    EdlQueue queue;
-    EdlControl control; /* what was read last */
-    int failed;
-    char text[160];
-#ifdef EDL_PROFILE
-    Profile *profile;
-#endif
-} Context;
-
-static Context *
-context(const EdlInstance *m)
-{
-    return (Context *)(uintptr_t)m->device[0];
-}
-
-static void
-fail(Context *c, const char *who, const char *why)
-{
-    if (!c->failed)
-        snprintf(c->text, sizeof c->text, "%s: %s", who, why);
-    c->failed = 1;
-}
 
 void
 edl_cuda_note(const EdlInstance *m, cudaError_t e)
@@ -90,75 +28,25 @@ edl_cuda_status(EdlInstance *m)
     return edl_fail(m, EDL_EDEVICE, "%s", c->text);
 }
 
-/* ---- the time of kernels ---- */
-
-#ifdef EDL_PROFILE
-void
-edl_cuda_mark(const EdlInstance *m, const char *what)
-{
-    Context *c = context(m);
-    Profile *p = c->profile;
-    if (!p || p->marks == MARKS)
-        return;
-    if (p->marks == p->made) {
-        edl_cuda_note(m, cudaEventCreate(&p->event[p->marks]));
-        p->made++;
-    }
-    p->what[p->marks] = what;
-    edl_cuda_note(m, cudaEventRecord(p->event[p->marks++], c->stream));
-}
-
-static void
-add_time(Profile *p, const char *what, double ms)
-{
-    int i = 0;
-    while (i < p->names && strcmp(p->name[i], what) != 0)
-        i++;
-    if (i == NAMES)
-        return;
-    if (i == p->names)
-        p->name[p->names++] = what;
-    p->ms[i] += ms;
-    p->times[i]++;
-}
-
-/* After the stream has been waited for. The first step warms up. */
-static void
-add_marks(const EdlInstance *m)
-{
-    Profile *p = context(m)->profile;
-    for (int i = 0; p && i + 1 < p->marks && p->steps > 0; i++) {
-        float ms = 0.0f;
-        edl_cuda_note(m, cudaEventElapsedTime(&ms, p->event[i],
-                                              p->event[i + 1]));
-        add_time(p, p->what[i], (double)ms);
-    }
-    if (!p)
-        return;
-    p->steps++;
-    p->marks = 0;
-}
-
-static void
-print_profile(Profile *p)
-{
-    double steps = p->steps > 1 ? (double)(p->steps - 1) : 1.0;
-    fprintf(stderr, "profile,kernel,times a step,ms a step\n");
-    for (int i = 0; i < p->names; i++)
-        fprintf(stderr, "profile,\"%s\",%g,%.6f\n", p->name[i],
-                (double)p->times[i] / steps, p->ms[i] / steps);
-    for (int i = 0; i < p->made; i++)
-        (void)cudaEventDestroy(p->event[i]);
-    free(p);
-}
-#endif
-
 /* ---- memory ---- */
+
+static int
+is_host(const EdlInstance *m, const void *at)
+{
+    const unsigned char *host = m->region[EDL_HOST];
+    const unsigned char *x = (const unsigned char *)at;
+    return host && x >= host && x < host + m->model->regions.bytes[EDL_HOST];
+}
 
 void
 edl_cuda_get(const EdlInstance *m, void *dst, const void *region, size_t n)
 {
     Context *c = context(m);
+    if (is_host(m, region)) {
+        edl_cuda_note(m, cudaStreamSynchronize(c->stream));
+        memcpy(dst, region, n);
+        return;
+    }
     edl_cuda_note(m, cudaMemcpyAsync(dst, region, n, cudaMemcpyDeviceToHost,
                                      c->stream));
     edl_cuda_note(m, cudaStreamSynchronize(c->stream));
@@ -168,6 +56,11 @@ void
 edl_cuda_put(const EdlInstance *m, void *region, const void *src, size_t n)
 {
     Context *c = context(m);
+    if (is_host(m, region)) {
+        edl_cuda_note(m, cudaStreamSynchronize(c->stream));
+        memcpy(region, src, n);
+        return;
+    }
     edl_cuda_note(m, cudaMemcpyAsync(region, src, n, cudaMemcpyHostToDevice,
                                      c->stream));
     edl_cuda_note(m, cudaStreamSynchronize(c->stream));
@@ -176,6 +69,11 @@ edl_cuda_put(const EdlInstance *m, void *region, const void *src, size_t n)
 void
 edl_cuda_zero(const EdlInstance *m, void *region, size_t n)
 {
+    if (is_host(m, region)) {
+        edl_cuda_note(m, cudaStreamSynchronize(context(m)->stream));
+        memset(region, 0, n);
+        return;
+    }
     edl_cuda_note(m, cudaMemsetAsync(region, 0, n, context(m)->stream));
     edl_cuda_note(m, cudaStreamSynchronize(context(m)->stream));
 }
@@ -191,6 +89,19 @@ void
 edl_cuda_release(void *memory)
 {
     (void)cudaFree(memory);
+}
+
+void *
+edl_cuda_alloc_host(uint64_t bytes)
+{
+    void *p = NULL;
+    return cudaMallocHost(&p, (size_t)bytes) == cudaSuccess ? p : NULL;
+}
+
+void
+edl_cuda_release_host(void *memory)
+{
+    (void)cudaFreeHost(memory);
 }
 
 /* ---- products ---- */
@@ -400,7 +311,7 @@ edl_end(EdlInstance *m)
     edl_cuda_get(m, &c->control, edl_control(m), sizeof c->control);
     m->fault = c->control.fault;
 #ifdef EDL_PROFILE
-    add_marks(m);
+    edl_cuda_profile_add(m);
 #endif
     return edl_cuda_status(m);
 }
@@ -426,6 +337,8 @@ edl_cuda_open(EdlInstance *m, const EdlProductShape *products, int32_t n,
         fail(c, "init", "out of memory");
     for (; !c->failed && c->nplans < n; c->nplans++)
         make_plan(c, &c->plans[c->nplans], &products[c->nplans]);
+    if (!c->failed && m->model->offload)
+        edl_cuda_copies_begin(m);
 #ifdef EDL_PROFILE
     c->profile = (Profile *)calloc(1, sizeof *c->profile);
     if (!c->profile)
@@ -454,7 +367,7 @@ edl_cuda_close(EdlInstance *m)
     }
 #ifdef EDL_PROFILE
     if (c->profile)
-        print_profile(c->profile);
+        edl_cuda_profile_end(c->profile);
 #endif
     if (c->step)
         (void)cudaGraphExecDestroy(c->step);
@@ -462,6 +375,7 @@ edl_cuda_close(EdlInstance *m)
         (void)cublasLtDestroy(c->library);
     if (c->own_stream && c->stream)
         (void)cudaStreamDestroy(c->stream);
+    edl_cuda_copies_end(m);
     free(c->plans);
     free(c);
     m->device[0] = 0;

@@ -1,8 +1,8 @@
 /* edl_cuda.cuh: what emitted CUDA code calls on the host, and the parts of
  * its kernels that are the same for every model. docs/cuda.md.
  *
- * Everything of an instance goes through one stream, in order. A step is a
- * CUDA graph that `init` captures; what changes from step to step lies in
+ * Everything of an instance goes through one stream, in order, but copies off
+ * the device and back. A step is a CUDA graph that `init` captures; what changes from step to step lies in
  * device memory (EdlControl). No kernel uses a float atomic: sums have a fixed
  * order. */
 #ifndef EDL_CUDA_CUH
@@ -52,6 +52,8 @@ void edl_cuda_put(const EdlInstance *m, void *region, const void *src,
 void edl_cuda_zero(const EdlInstance *m, void *region, size_t n);
 void *edl_cuda_alloc(uint64_t bytes);
 void edl_cuda_release(void *memory);
+void *edl_cuda_alloc_host(uint64_t bytes);
+void edl_cuda_release_host(void *memory);
 
 /* Another stream than the one that `init` made; it stays the caller's. */
 EdlStatus edl_cuda_set_stream(EdlInstance *m, cudaStream_t stream);
@@ -70,6 +72,14 @@ void edl_replay(EdlInstance *m);
 /* Product `index` of the model's table; add: to what c holds. */
 void edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
                  void *c, int add, void *workspace);
+/* Copies to and from region HOST, pinned memory, each way on a stream of its
+ * own. They begin after what was queued before them, in their order each way;
+ * what is queued after the wait of one runs after it. */
+EdlTicket edl_cuda_offload(EdlInstance *m, EdlRegion to, int64_t at,
+                           const void *from, int64_t bytes);
+EdlTicket edl_cuda_fetch(EdlInstance *m, void *to, EdlRegion from, int64_t at,
+                         int64_t bytes);
+void edl_cuda_wait(EdlInstance *m, EdlTicket t);
 /* Keeps the first failure. */
 void edl_cuda_note(const EdlInstance *m, cudaError_t e);
 #ifdef EDL_PROFILE

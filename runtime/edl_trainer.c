@@ -26,7 +26,8 @@ typedef struct Trainer {
     EdlPool *pool;
     unsigned char *memory; /* all regions */
     uint64_t memory_bytes;
-    unsigned char *on_device; /* the same, of a device */
+    unsigned char *on_device; /* the same, of a device, but for */
+    unsigned char *on_host;   /* region HOST */
     unsigned char **inputs;   /* of microbatch 0 */
     EdlFeed data, validate;
     EdlBatches given;
@@ -96,23 +97,42 @@ take_device_memory(Trainer *t, uint64_t total, unsigned char **at)
     return EDL_OK;
 }
 
+/* The region HOST of a device, apart from the others. */
+static EdlStatus
+take_host_pool(Trainer *t, EdlRegions *regions)
+{
+    uint64_t bytes = t->model->regions.bytes[EDL_HOST];
+    if (!t->model->device || bytes == 0)
+        return EDL_OK;
+    t->on_host = (unsigned char *)t->model->device->alloc_host(bytes);
+    if (!t->on_host)
+        return edl_error(&t->error, EDL_ENOMEM,
+                         "not enough memory for the pool of the host: the "
+                         "model needs %llu bytes",
+                         (unsigned long long)bytes);
+    regions->at[EDL_HOST] = t->on_host;
+    t->progress.bytes += bytes;
+    return EDL_OK;
+}
+
 static EdlStatus
 take_memory(Trainer *t, EdlRegions *regions)
 {
     uint64_t total = 0;
     unsigned char *at = NULL;
-    for (int r = 0; r < EDL_REGION_COUNT; r++)
+    int n = t->model->device ? EDL_HOST : EDL_REGION_COUNT; /* the last */
+    for (int r = 0; r < n; r++)
         total += round_up(t->model->regions.bytes[r], EDL_ALIGN);
     EdlStatus s = t->model->device ? take_device_memory(t, total, &at)
                                    : map_memory(t, total, &at);
     if (s != EDL_OK)
         return s;
-    for (int r = 0; r < EDL_REGION_COUNT; r++) {
+    for (int r = 0; r < n; r++) {
         regions->at[r] = t->model->regions.bytes[r] ? at : NULL;
         at += round_up(t->model->regions.bytes[r], EDL_ALIGN);
     }
     t->progress.bytes = total;
-    return EDL_OK;
+    return take_host_pool(t, regions);
 }
 
 /* The processors that this process may use. */
@@ -578,6 +598,8 @@ release(Trainer *t)
         free(t->inputs[i]);
     if (t->on_device)
         t->model->device->release(t->on_device);
+    if (t->on_host)
+        t->model->device->release_host(t->on_host);
     free(t->inputs);
     free(t->progress.scalars);
     if (t->memory)

@@ -193,7 +193,7 @@ cudaFree(void *p)
 inline cudaError_t
 cudaMallocHost(void **p, size_t bytes)
 {
-    *p = malloc(bytes ? bytes : 1);
+    *p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (!*p)
         return cudaErrorMemoryAllocation;
     memset(*p, 0xff, bytes);
