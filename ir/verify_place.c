@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "ir/busy.h"
 #include "ir/extent.h"
 #include "ir/scratch.h"
 #include "ir/storage.h"
@@ -220,8 +221,10 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
                     g->workspace);
         return;
     }
+    bool stash = l->home->region == REGION_stash;
     Region want = l->home->space == SPACE_host   ? REGION_host
                   : l->home->space == SPACE_disk ? REGION_disk
+                  : stash                        ? REGION_stash
                                                  : REGION_workspace;
     if (l->home->region != want) {
         verify_fault(v, "expected in the region %s, found in %s",
@@ -231,7 +234,9 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
     verify_spot(
         v, want, l->place, l->bytes,
         extent_bytes(&l->home->type, &l->home->layout),
-        want == REGION_workspace ? g->workspace : v->m->region_bytes[want]);
+        want == REGION_workspace ? g->workspace
+        : stash                  ? v->m->region_bytes[want] / v->m->slots
+                                 : v->m->region_bytes[want]);
 }
 
 static int
@@ -277,6 +282,55 @@ verify_lives_apart(Verifier *v, Lives lives)
     }
 }
 
+/* Of the tensors in the stash, by place, the first that ends behind `at`. */
+static int
+first_behind(Tensor *const *t, int n, int64_t at)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (t[middle]->place + t[middle]->bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void
+verify_one_free(Verifier *v, const Life *x, Tensor *const *t, int n,
+                const Busy *busy)
+{
+    for (int i = first_behind(t, n, x->place);
+         i < n && t[i]->place < x->place + x->bytes; i++) {
+        const Busy *b = &busy[t[i]->mark];
+        if (b->first > x->last || b->end <= x->first)
+            continue;
+        life_name(v, x);
+        verify_fault(v, "lies over %s, which is in use", t[i]->name);
+        return;
+    }
+}
+
+/* What lies in the stash, against the tensors that are in use there. */
+static void
+verify_stash_free(Verifier *v, const Graph *g, const Lives *lives)
+{
+    Tensor **t = ARENA_ARRAY(v->arena, Tensor *, v->m->tensors.n + 1);
+    const Busy *busy = busy_find(v->arena, g);
+    int n = 0;
+    for (int i = 0; i < v->m->tensors.n; i++) {
+        v->m->tensors.at[i]->mark = i;
+        if (v->m->tensors.at[i]->region == REGION_stash)
+            t[n++] = v->m->tensors.at[i];
+    }
+    if (n)
+        qsort(t, (size_t)n, sizeof *t, by_place);
+    for (int i = 0; i < lives->n; i++)
+        if (life_region(lives->at[i]) == REGION_stash)
+            verify_one_free(v, lives->at[i], t, n, busy);
+}
+
 static void
 verify_no_scratch(Verifier *v, const Node *n)
 {
@@ -296,8 +350,10 @@ verify_workspace(Verifier *v, Graph *g)
         verify_life_place(v, g, lives.at[i]);
     graph_each(g, n)
         verify_no_scratch(v, n);
-    if (v->faults == before)
+    if (v->faults == before) {
         verify_lives_apart(v, lives);
+        verify_stash_free(v, g, &lives);
+    }
     verify_forget(g);
     v->at = v->m->region_loc[REGION_workspace];
     v->what = g->name;

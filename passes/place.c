@@ -1,10 +1,12 @@
 /* Gives every tensor and every home its region and offset. Tensors lie one
  * after the other in their region, in the module's order; homes of a graph
- * are packed by lifetime into the workspace. */
+ * are packed by lifetime into the workspace, and into the stash where it is
+ * free, if the workspace is smaller for it. */
 #include "passes/pass.h"
 #include "passes/plan/life.h"
 #include "passes/plan/limit.h"
 #include "passes/plan/pack.h"
+#include "passes/plan/reuse.h"
 
 enum { ALIGN = 64, SLOT = 4096, EFFORT = 30000 };
 
@@ -96,18 +98,6 @@ place_tensors(Module *m)
     return true;
 }
 
-static void
-set_place(const Life *l, int64_t offset)
-{
-    if (l->kernel) {
-        l->kernel->scratch = offset;
-        return;
-    }
-    l->home->region = REGION_workspace;
-    l->home->place = offset;
-    l->home->bytes = l->bytes;
-}
-
 static bool
 fits_a_number(Graph *g, const Lives *l)
 {
@@ -144,22 +134,123 @@ place_away(Graph *g)
     return true;
 }
 
+/* ---- the homes of a graph ---- */
+
+/* Two ways to place them: all in the workspace; or some in the stash, where
+ * it is free (reuse: their offsets, -1 for the rest). */
+typedef struct Homes {
+    Graph *g;
+    Lives l;
+    PackItem *items;
+    int64_t height;
+    int64_t *reuse;
+    PackItem *rest; /* those in the stash take no bytes */
+    int64_t rest_height;
+} Homes;
+
+static PackItem *
+items_of(Arena *a, const Lives *l, const int64_t *reuse)
+{
+    PackItem *items = ARENA_ARRAY(a, PackItem, l->at.n + 1);
+    int n = 0;
+    for (int i = 0; i < l->at.n; i++)
+        if (!reuse || reuse[i] < 0)
+            items[n++] = (PackItem){l->at.at[i].first, l->at.at[i].end,
+                                    l->at.at[i].bytes, 0};
+    return items;
+}
+
 static bool
-place_homes(Graph *g)
+find_homes(Arena *a, Homes *h, Graph *g)
+{
+    *h = (Homes){.g = g, .l = life_find(a, g)};
+    if (!fits_a_number(g, &h->l) || !place_away(g))
+        return false;
+    h->items = items_of(a, &h->l, NULL);
+    h->height = pack_lowest(h->items, h->l.at.n, ALIGN, EFFORT);
+    return true;
+}
+
+static void
+find_reuse(Arena *a, Homes *h, int64_t slot)
+{
+    int rest = 0;
+    h->reuse = reuse_find(a, h->g, &h->l, slot);
+    for (int i = 0; i < h->l.at.n; i++)
+        rest += h->reuse[i] < 0;
+    h->rest = items_of(a, &h->l, h->reuse);
+    h->rest_height = pack_lowest(h->rest, rest, ALIGN, EFFORT);
+}
+
+static void
+set_place(const Life *l, Region region, int64_t offset)
+{
+    if (l->kernel) {
+        l->kernel->scratch = offset;
+        return;
+    }
+    l->home->region = region;
+    l->home->place = offset;
+    l->home->bytes = l->bytes;
+}
+
+static void
+place_homes(const Homes *h, bool reuse)
+{
+    int rest = 0;
+    h->g->workspace = reuse ? h->rest_height : h->height;
+    for (int i = 0; i < h->l.at.n; i++) {
+        const Life *l = &h->l.at.at[i];
+        if (!reuse)
+            set_place(l, REGION_workspace, h->items[i].offset);
+        else if (h->reuse[i] >= 0)
+            set_place(l, REGION_stash, h->reuse[i]);
+        else
+            set_place(l, REGION_workspace, h->rest[rest++].offset);
+    }
+}
+
+/* ---- all ---- */
+
+/* Of the graphs that are not yet looked at, the one with the highest pile. */
+static Homes *
+highest(Homes *h, int n)
+{
+    Homes *best = NULL;
+    for (int i = 0; i < n; i++)
+        if (!h[i].reuse && (!best || h[i].height > best->height))
+            best = &h[i];
+    return best;
+}
+
+/* The bytes of the workspace that no graph can do without. */
+static int64_t
+find_workspace(Arena *a, Homes *h, int n, int64_t slot)
+{
+    int64_t least = 0;
+    for (Homes *x; (x = highest(h, n)) && x->height > least;) {
+        find_reuse(a, x, slot);
+        int64_t low = x->rest_height < x->height ? x->rest_height : x->height;
+        least = low > least ? low : least;
+    }
+    return least;
+}
+
+/* Nothing lies in the stash that the workspace has room for. */
+static bool
+place_graphs(Module *m, int64_t slot)
 {
     Arena *a = arena_new();
-    Lives l = life_find(a, g);
-    bool fits = fits_a_number(g, &l) && place_away(g);
-    PackItem *items = ARENA_ARRAY(a, PackItem, l.at.n + 1);
-    for (int i = 0; i < l.at.n; i++)
-        items[i] = (PackItem){l.at.at[i].first, l.at.at[i].end,
-                              l.at.at[i].bytes, 0};
-    if (fits)
-        g->workspace = pack_lowest(items, l.at.n, ALIGN, EFFORT);
-    for (int i = 0; i < l.at.n; i++)
-        set_place(&l.at.at[i], items[i].offset);
+    Homes *h = ARENA_ARRAY(a, Homes, m->graphs.n + 1);
+    bool good = true;
+    for (int i = 0; good && i < m->graphs.n; i++)
+        good = find_homes(a, &h[i], m->graphs.at[i]);
+    int64_t bytes = good ? find_workspace(a, h, m->graphs.n, slot) : 0;
+    for (int i = 0; good && i < m->graphs.n; i++)
+        place_homes(&h[i], h[i].height > bytes);
+    m->region_bytes[REGION_workspace] = bytes;
     arena_free(a);
-    return fits;
+    return good;
 }
 
 /* What the host tells the kernels of a device, and they tell it: at the end
@@ -188,16 +279,10 @@ place_all(Module *m)
         return false;
     place_control(m);
     int64_t slot = m->region_bytes[REGION_stash];
-    for (int i = 0; i < m->graphs.n; i++) {
-        Graph *g = m->graphs.at[i];
-        if (!place_homes(g))
-            return false;
-        g->stash = slot;
-        if (g->workspace > m->region_bytes[REGION_workspace])
-            m->region_bytes[REGION_workspace] = g->workspace;
-    }
+    for (int i = 0; i < m->graphs.n; i++)
+        m->graphs.at[i]->stash = slot;
     m->region_bytes[REGION_stash] = slot * m->slots;
-    return true;
+    return place_graphs(m, slot);
 }
 
 bool

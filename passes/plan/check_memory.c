@@ -48,7 +48,8 @@ check_place_value(Check *c, const Value *v)
     const Value *h = v->home;
     if (h->tensor)
         return place_in(c, h->tensor, &v->type, &v->layout);
-    return place(h->region, 0, &v->type, &v->layout, h->place);
+    return place(h->region, h->region == REGION_stash ? c->slot : 0, &v->type,
+                 &v->layout, h->place);
 }
 
 Place

@@ -43,7 +43,7 @@ void drop_add(Drop *d, int value);
 int drop_mark(const Drop *d);
 void drop_undo(Drop *d, int mark);
 
-/* Bytes of the copies that are alive at once, about. */
+/* Bytes of the copies and of the stash that are in use at once, about. */
 int64_t drop_load(const Drop *d);
 
 /* The choice for the graph itself or a copy of its module: copies NAME.re in

@@ -1,5 +1,6 @@
-/* How much memory the copies take at once: their lifetimes in the order that
- * the backward pass has, which later passes change only where that helps. */
+/* How much memory the copies and what is still stashed take at once: their
+ * lifetimes in the order that the backward pass has, which later passes change
+ * only where that helps. */
 #include "passes/plan/drop.h"
 
 #include <limits.h>
@@ -25,6 +26,13 @@ is_view(const Node *n)
     return op_info[n->op].flags & OP_VIEW;
 }
 
+static bool
+is_kept(const Drop *d, const Value *v)
+{
+    return d->stash[v->mark] > 0 && !d->dropped[v->mark] &&
+           v->def->phase == PHASE_forward && !d->again[v->def->mark];
+}
+
 /* Who reads a view reads what it shows. */
 static int
 last_read(const Load *x, const Node *n, int at)
@@ -36,16 +44,26 @@ last_read(const Load *x, const Node *n, int at)
     return last;
 }
 
+/* A view that is not copied itself. */
+static const Value *
+shown(const Load *x, const Value *v)
+{
+    while (!is_again(x->d, v) && !is_kept(x->d, v) && is_view(v->def))
+        v = v->def->args[0];
+    return v;
+}
+
 static void
 add_reads(Load *x, const Node *n, int at)
 {
     int last = last_read(x, n, at);
     for (int i = 0; i < n->n_args; i++) {
-        const Value *v = n->args[i];
-        if (!is_again(x->d, v))
+        const Value *v = shown(x, n->args[i]);
+        bool again = is_again(x->d, v);
+        if (!again && !is_kept(x->d, v))
             continue;
         int kernel = value_node(v)->order;
-        if (at < x->first[kernel])
+        if (again && at < x->first[kernel])
             x->first[kernel] = at;
         if (last > x->last[v->mark])
             x->last[v->mark] = last;
@@ -82,6 +100,19 @@ add_kernel(Load *x, const Node *kernel)
     }
 }
 
+/* What is stashed is there from the start. */
+static void
+add_stash(Load *x)
+{
+    const Drop *d = x->d;
+    for (int i = 0; i < d->values.n; i++) {
+        if (x->last[i] < 0 || !is_kept(d, d->values.at[i]))
+            continue;
+        x->change[0] += d->stash[i];
+        x->change[x->last[i] + 1] -= d->stash[i];
+    }
+}
+
 int64_t
 drop_load(const Drop *d)
 {
@@ -97,6 +128,7 @@ drop_load(const Drop *d)
     find_lifetimes(&x);
     for (int i = 0; i < d->kernels.n; i++)
         add_kernel(&x, d->kernels.at[i]);
+    add_stash(&x);
     int64_t now = 0, most = 0;
     for (int i = 0; i < d->kernels.n; i++) {
         now += x.change[i];

@@ -11,7 +11,7 @@ typedef struct Rung {
     int n;
     int halved;    /* how often the chunks of the heads are */
     int64_t ns;    /* of what is made again, once a microbatch */
-    int64_t load;  /* bytes of copies that are alive at once, about */
+    int64_t load;  /* bytes of copies and stash in use at once, about */
     int64_t least; /* bytes: it takes no fewer, about */
     int64_t total; /* bytes of all regions; -1: not judged yet */
 } Rung;

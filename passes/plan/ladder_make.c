@@ -252,8 +252,8 @@ add_others(Make *k, Rung *r)
 {
     int64_t workspace = k->workspace[r->halved];
     r->ns += k->head[r->halved] - k->head[0];
-    r->least += k->others[r->halved];
-    r->least += r->load > workspace ? r->load : workspace;
+    r->least += workspace;
+    r->least = k->others[r->halved] + (r->load > r->least ? r->load : r->least);
 }
 
 /* All that has been found, with smaller chunks as well. */

@@ -34,11 +34,20 @@ node_at(const Graph *g, int order)
     return NULL;
 }
 
+/* What lies in the stash takes nothing of the workspace. */
+static bool
+in_workspace(const Life *l)
+{
+    return l->kernel || l->home->region == REGION_workspace;
+}
+
 static void
 find_peak(Arena *a, Report *r, Graph *g, const Lives *l)
 {
     int64_t *load = ARENA_ARRAY(a, int64_t, l->n_nodes + 1);
     for (int i = 0; i < l->at.n; i++) {
+        if (!in_workspace(&l->at.at[i]))
+            continue;
         load[l->at.at[i].first] += l->at.at[i].bytes;
         load[l->at.at[i].end] -= l->at.at[i].bytes;
     }
@@ -60,7 +69,7 @@ add_alive(Arena *a, Report *r, const Lives *l)
     int at = r->peak->order;
     for (int i = 0; i < l->at.n; i++) {
         const Life *x = &l->at.at[i];
-        if (x->first > at || x->end <= at)
+        if (x->first > at || x->end <= at || !in_workspace(x))
             continue;
         ReportLine line = {x->home ? x->home->name
                                    : report_node_name(x->kernel),

@@ -49,13 +49,20 @@ add_alive(int64_t *series, int first, int end, int64_t bytes)
     series[end] -= bytes;
 }
 
+static bool
+in_stash(const Life *l)
+{
+    return l->home && l->home->region == REGION_stash;
+}
+
 static void
 add_workspace(Make *k, Graph *g, int base)
 {
     Arena *a = arena_new();
     Lives l = life_find(a, g);
     for (int i = 0; i < l.at.n; i++)
-        add_alive(k->workspace, base + l.at.at[i].first, base + l.at.at[i].end,
+        add_alive(in_stash(&l.at.at[i]) ? k->stash : k->workspace,
+                  base + l.at.at[i].first, base + l.at.at[i].end,
                   l.at.at[i].bytes);
     arena_free(a);
 }

@@ -44,7 +44,7 @@ def swap_places(t):
 
 
 def larger_region(t):
-    return put(t, "  workspace 2688\n", "  workspace 8192\n")
+    return put(t, "  workspace 1792\n", "  workspace 8192\n")
 
 
 def another_chunk(t):

@@ -396,7 +396,13 @@ def shrink_slot(t):
 
 @mutation("larger than the region")
 def shrink_workspace(t):
-    return put(t, "  workspace 2688\n", "  workspace 2624" + HERE + "\n")
+    return put(t, "  workspace 1792\n", "  workspace 1728" + HERE + "\n")
+
+
+@mutation("lies over .*, which is in use")
+def reuse_stash_early(t):
+    line = line_of(t, "  backward.stash h_0.ln.grad ")
+    return put(t, line, "  backward.stash h_0.ln.grad 512 512" + HERE + "\n")
 
 
 @mutation("overwrites h_0.attn.y")
@@ -410,7 +416,7 @@ def turn_view(t):
 @mutation("more than the limit")
 def exceed_limit(t):
     return put(t, "option target = c\n",
-               "option target = c\noption limit = 38975" + HERE + "\n")
+               "option target = c\noption limit = 38079" + HERE + "\n")
 
 
 @mutation("shows some of its results and moves others")
@@ -426,7 +432,8 @@ def in_place_of_product(t):
     before, g, after = split_graph(t, "evaluate")
     line = next(l for l in g.splitlines() if "h_0.x = add gain" in l)
     t = before + put(g, line, line + " in h_0.attn.y(0; 64,8,1)") + after
-    t = put(t, line_of(t, "  evaluate.workspace h_0.x "), "")
+    t = put(t, line_of(t, "  evaluate.stash h_0.x "), "")
+    t = put(t, "  evaluate.stash h_0.mlp.a 0 ", "  evaluate.stash h_0.mlp.a 4096 ")
     before, g, after = split_graph(t, "evaluate")
     line = next(l for l in g.splitlines() if l.startswith("  h_0.x = fused"))
     return before + put(g, line, line + HERE) + after
@@ -441,7 +448,7 @@ def transpose_read(t):
 
 @mutation("does not leave its group")
 def keep_inner(t):
-    line = line_of(t, "  evaluate.workspace h_0.attn.y.lse ")
+    line = line_of(t, "  evaluate.stash h_0.attn.y.lse ")
     t = put(t, line, line + "  evaluate.workspace h_0.attn.c_proj.y 0 512\n")
     before, g, after = split_graph(t, "evaluate")
     line = next(l for l in g.splitlines() if "h_0.attn.c_proj.y = matmul" in l)
