@@ -6,24 +6,7 @@
 
 #include <inttypes.h>
 
-/* A piece packs its rows of A for all of its columns and its columns of B for
- * all of its rows, so it should be wide and tall, but fit the second cache; a
- * step is waited for until the last piece is done, so there should be some,
- * and not an odd number of them. */
-enum {
-    COLUMN_STEP = 48, /* what columns and rows of a piece are multiples of: */
-    ROW_STEP = 8,     /* tiles of most instruction sets are whole */
-    MOST_ROWS = 384,
-    MOST_COLUMNS = 768,
-    LEAST_COLUMNS = 384,
-    TILE_ROWS = 128, /* of a piece whose product stays on the stack */
-    TILE_COLUMNS = 384,
-    LEAST_ROWS = 32,
-    PIECES = 4, /* at least, of a product that has as many to give */
-    FEW_PIECES = 32,
-    PIECE_MACS = 1 << 18,
-    SERIAL_MACS = 1 << 18
-};
+enum { SERIAL_MACS = 1 << 18 };
 
 typedef struct Side {
     int param;
@@ -86,38 +69,19 @@ batches(const Product *p)
     return n;
 }
 
-static int64_t
-pieces_of(int64_t n, int64_t each)
-{
-    return (n + each - 1) / each;
-}
-
-/* n in `pieces` equal ones, as far as `step` allows. */
-static int64_t
-even(int64_t n, int64_t pieces, int64_t step)
-{
-    int64_t each = pieces_of(pieces_of(n, pieces), step) * step;
-    return each < n ? each : n;
-}
-
-/* The cut into pieces follows from the shape alone. */
 static void
 cut(Product *p)
 {
-    int64_t nr = pieces_of(p->m, p->tile ? TILE_ROWS : MOST_ROWS);
-    int64_t nc = pieces_of(p->n, p->tile ? TILE_COLUMNS : MOST_COLUMNS);
-    int64_t others = nr * batches(p), macs = p->m * p->n * p->k / nr;
-    int64_t most = p->n / LEAST_COLUMNS;
-    if (most > macs / PIECE_MACS)
-        most = macs / PIECE_MACS;
-    if (others * nc < PIECES && nc < most)
-        nc = most < PIECES / others ? most : PIECES / others;
-    else if (others % 2 && nc % 2 && others * nc < FEW_PIECES && nc < most)
-        nc++;
-    if (others * nc == 1 && macs >= 2 * PIECE_MACS && p->m >= 2 * LEAST_ROWS)
-        nr = 2;
-    p->rows = even(p->m, nr, ROW_STEP);
-    p->columns = even(p->n, nc, COLUMN_STEP);
+    Cut c = {.m = p->m,
+             .n = p->n,
+             .k = p->k,
+             .batches = batches(p),
+             .tile = p->tile,
+             .a_along = p->a.col == 1,
+             .b_along = p->b.col == 1};
+    c_cut(&c);
+    p->rows = c.rows;
+    p->columns = c.columns;
 }
 
 /* ---- text ---- */

@@ -27,6 +27,14 @@ void c_rope(Cg *cg, const Node *n);
 void c_cross_entropy(Cg *cg, const Node *n);
 void c_cross_entropy_grad(Cg *cg, const Node *n);
 void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
+/* Pieces of [m, k] @ [k, n], as c_cut sets them (codegen/c_cut.c). */
+typedef struct Cut {
+    int64_t m, n, k, batches;
+    bool tile;             /* a piece's product stays on the stack */
+    bool a_along, b_along; /* terms of A, columns of B are adjacent */
+    int64_t rows, columns; /* of a piece */
+} Cut;
+void c_cut(Cut *c);
 /* A product with addresses of the caller's: [m, k] @ [k, n], into f32; of f32
  * operands, or of bf16 ones, which may be f32 and be rounded on the way. */
 typedef struct ProductSpec {

@@ -21,9 +21,11 @@
 #if defined(__GNUC__)
 #define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
 #define EDL_LINES __attribute__((aligned(64)))
+#define EDL_ALWAYS static inline __attribute__((always_inline))
 #else
 #define EDL_PREFETCH(p, write) ((void)(p))
 #define EDL_LINES
+#define EDL_ALWAYS static inline
 #endif
 
 enum {
@@ -32,8 +34,8 @@ enum {
     MOST_VECS = 3,
     MOST_COLUMNS = 48,
     MOST_ROWS = 8,
-    FEW_ROWS = 16,    /* not worth a packed panel */
-    FEW_COLUMNS = 192 /* not worth packed rows */
+    FEW_ROWS = 64,   /* not worth a packed panel */
+    FEW_COLUMNS = 128 /* not worth packed bands */
 };
 
 /* What the next tiles read and write, asked for in time: lines of rows of
@@ -170,113 +172,14 @@ edl_matmul_path(void)
     return choose()->name;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-/* to[p * wide + j] = b[p + j * b_col] for 8 by 8 elements. */
-__attribute__((target("avx"))) static void
-transpose8(float *to, int64_t wide, const float *b, int64_t b_col)
-{
-    __m256 r[8], t[8];
-    for (int j = 0; j < 8; j++)
-        r[j] = _mm256_loadu_ps(b + j * b_col);
-    for (int j = 0; j < 8; j += 2) {
-        t[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
-        t[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
-    }
-    for (int j = 0; j < 8; j += 4)
-        for (int h = 0; h < 2; h++) {
-            r[j + 2 * h] = _mm256_shuffle_ps(t[j + h], t[j + 2 + h], 0x44);
-            r[j + 2 * h + 1] = _mm256_shuffle_ps(t[j + h], t[j + 2 + h], 0xEE);
-        }
-    for (int p = 0; p < 4; p++) {
-        _mm256_storeu_ps(to + p * wide,
-                         _mm256_permute2f128_ps(r[p], r[p + 4], 0x20));
-        _mm256_storeu_ps(to + (p + 4) * wide,
-                         _mm256_permute2f128_ps(r[p], r[p + 4], 0x31));
-    }
-}
-#define HAVE_TRANSPOSE8() __builtin_cpu_supports("avx")
-#else
-static void
-transpose8(float *to, int64_t wide, const float *b, int64_t b_col)
-{
-    for (int j = 0; j < 8; j++)
-        for (int p = 0; p < 8; p++)
-            to[p * wide + j] = b[p + j * b_col];
-}
-#define HAVE_TRANSPOSE8() 1
-#endif
-
-/* Columns j0.. of B that lie the other way, where b_row is 1. */
-static void
-pack_across(float *to, const float *b, int64_t b_col, int64_t k, int n,
-            int wide)
-{
-    int64_t k8 = HAVE_TRANSPOSE8() ? k / 8 * 8 : 0;
-    int n8 = n / 8 * 8;
-    for (int64_t p = 0; p < k8; p += 8)
-        for (int j = 0; j < n8; j += 8)
-            transpose8(to + p * wide + j, wide, b + p + j * b_col, b_col);
-    for (int j = 0; j < n; j++)
-        for (int64_t p = j < n8 ? k8 : 0; p < k; p++)
-            to[p * wide + j] = b[p + j * b_col];
-}
-
-/* k rows of `wide` columns of B, of which `n` exist, one after the other. */
-static void
-pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
-     int wide)
-{
-    if (b_col == 1 && n == 48)
-        for (int64_t p = 0; p < k; p++)
-            memcpy(to + p * wide, b + p * b_row, sizeof *b * 48);
-    else if (b_col == 1)
-        for (int64_t p = 0; p < k; p++)
-            memcpy(to + p * wide, b + p * b_row, sizeof *b * (size_t)n);
-    else if (b_row == 1)
-        pack_across(to, b, b_col, k, n, wide);
-    else
-        for (int64_t p = 0; p < k; p++)
-            for (int j = 0; j < n; j++)
-                to[p * wide + j] = b[p * b_row + j * b_col];
-    for (int64_t p = 0; n < wide && p < k; p++)
-        memset(to + p * wide + n, 0, sizeof *b * (size_t)(wide - n));
-}
-
-/* Two bands of 8 adjacent rows of A where a_row is 1: a line is read once. */
-static void
-pack_two_bands(float *to, const float *a, int64_t a_col, int64_t k)
-{
-    float *second = to + 8 * k;
-    for (int64_t p = 0; p < k; p++) {
-        memcpy(to + 8 * p, a + p * a_col, sizeof *a * 8);
-        memcpy(second + 8 * p, a + p * a_col + 8, sizeof *a * 8);
-    }
-}
-
-/* Bands of `tall` rows of A, each as k columns one after the other; rows that
- * do not exist are 0. */
-static void
-pack_bands(float *to, const float *a, int64_t a_row, int64_t a_col, int64_t k,
-           int64_t rows, int tall)
-{
-    for (int64_t i = 0; i < rows; i += tall) {
-        const float *from = a + i * a_row;
-        if (a_row == 1 && tall == 8 && rows - i >= 16) {
-            pack_two_bands(to + i * k, from, a_col, k);
-            i += tall;
-        } else {
-            pack(to + i * k, from, a_col, a_row, k, (int)least(rows - i, tall),
-                 tall);
-        }
-    }
-}
+#include "edl_pack.h"
 
 /* Rows of A times a panel of B. */
 typedef struct Block {
     const Kernel *kernel;
     int64_t k, rows;
-    const float *a; /* row i of it at a + i * a_step */
-    int64_t a_step, a_row, a_col;
+    const float *a;               /* row i of it at a + i * a_step */
+    int64_t a_step, a_row, a_col; /* in a tile */
     const float *b;
     int64_t b_row;
     float *c;
@@ -296,15 +199,19 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     EDL_LINES float left[MOST_ROWS * K_BLOCK];
     int wide = s->wide, tall = s->kernel->rows;
     size_t bytes = sizeof *c * (size_t)s->columns;
-    if (!s->bands) {
-        pack(left, a, s->a_col, s->a_row, s->k, rows, tall);
+    int64_t a_row = s->a_row, a_col = s->a_col;
+    if (rows < tall && !s->bands) {
+        pack(left, a, a_col, a_row, s->k, rows, tall);
         a = left;
+        a_row = 1;
+        a_col = tall;
     }
-    memset(tile, 0, sizeof tile);
+    if (s->add)
+        memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
         memcpy(tile + i * wide, c + i * s->c_row, bytes);
-    s->kernel->run[s->vecs - 1](s->k, a, 1, tall, s->b, s->b_row, tile, wide,
-                                s->add, ahead);
+    s->kernel->run[s->vecs - 1](s->k, a, a_row, a_col, s->b, s->b_row, tile,
+                                wide, s->add, ahead);
     for (int i = 0; i < rows; i++)
         memcpy(c + i * s->c_row, tile + i * wide, bytes);
 }
@@ -340,6 +247,14 @@ ahead_of(const EdlProduct *s, const float *b, int64_t k, int columns)
     return h;
 }
 
+/* Of the next tile: 4 that are left are better as 2 and 2 than as 3 and 1. */
+static int
+vectors(int64_t columns, int width)
+{
+    int64_t n = (columns + width - 1) / width;
+    return n == 4 ? 2 : (int)least(n, MOST_VECS);
+}
+
 /* Columns j0 <= j < j1 of a block that has its rows of A already. */
 static void
 panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
@@ -349,9 +264,9 @@ panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
     int width = block->kernel->width;
     for (int64_t j = j0; j < j1; j += block->wide) {
         const float *from = b + j * s->b_col;
-        int64_t left = least(j1 - j, MOST_VECS * width);
-        block->vecs = (int)((left + width - 1) / width);
+        block->vecs = vectors(j1 - j, width);
         block->wide = block->vecs * width;
+        int64_t left = least(j1 - j, block->wide);
         block->columns = (int)left;
         block->c = c + j;
         bool more = j1 - j > left;
@@ -370,49 +285,34 @@ panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
     }
 }
 
-/* The same with A as it lies. */
+/* Terms p0 on of a block of rows; a and c: where its first row starts. */
 static void
-product_plain(const Kernel *kernel, const EdlProduct *s, const float *a,
-              const float *b, float *c, int64_t rows, int64_t j0, int64_t j1,
-              int add)
-{
-    for (int64_t p = 0; p < s->k; p += K_BLOCK) {
-        Block block;
-        block.kernel = kernel;
-        block.k = least(s->k - p, K_BLOCK);
-        block.rows = rows;
-        block.a = a + p * s->a_col;
-        block.a_step = block.a_row = s->a_row;
-        block.a_col = s->a_col;
-        block.c_row = s->c_row;
-        block.add = add || p;
-        block.bands = false;
-        panels(s, &block, b + p * s->b_row, c, j0, j1);
-    }
-}
-
-static void
-product_bands(const Kernel *kernel, const EdlProduct *s, const float *a,
-              const float *b, float *c, int64_t rows, int64_t j0, int64_t j1,
-              int add)
+terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
+      const float *b, float *c, int64_t j0, int64_t j1)
 {
     EDL_LINES float left[K_BLOCK * ROW_BLOCK];
-    for (int64_t p = 0; p < s->k; p += K_BLOCK) {
-        Block block;
-        block.kernel = kernel;
-        block.k = least(s->k - p, K_BLOCK);
-        block.rows = rows;
-        block.a = left;
-        block.a_step = block.k;
-        block.a_row = 1;
-        block.a_col = kernel->rows;
-        block.c_row = s->c_row;
-        block.add = add || p;
-        block.bands = true;
-        pack_bands(left, a + p * s->a_col, s->a_row, s->a_col, block.k, rows,
-                   kernel->rows);
-        panels(s, &block, b + p * s->b_row, c, j0, j1);
+    int tall = block->kernel->rows;
+    block->k = least(s->k - p0, K_BLOCK);
+    a += p0 * s->a_col;
+    if (block->bands) {
+        pack_bands(left, a, s->a_row, s->a_col, block->k, block->rows, tall);
+        block->a = left;
+        block->a_step = block->k;
+    } else {
+        block->a = a;
+        block->a_step = s->a_row;
     }
+    panels(s, block, b + p0 * s->b_row, c, j0, j1);
+}
+
+/* A stays where it is unless that makes its tiles slow: rows of which many
+ * fall on the same lines of a cache, terms that lie far apart. */
+static bool
+needs_bands(const EdlProduct *s, int64_t rows, int64_t columns)
+{
+    if (s->a_col == 1)
+        return s->a_row % 1024 == 0 && rows > FEW_ROWS;
+    return s->a_row != 1 || columns > FEW_COLUMNS;
 }
 
 static void
@@ -420,11 +320,19 @@ product(const Kernel *kernel, const EdlProduct *s, const float *a,
         const float *b, float *c, int64_t i0, int64_t i1, int64_t j0,
         int64_t j1, int add)
 {
-    bool bands = j1 - j0 >= FEW_COLUMNS || (s->a_col != 1 && i1 - i0 > 8);
-    for (int64_t i = i0; i < i1; i += ROW_BLOCK)
-        (bands ? product_bands : product_plain)(
-            kernel, s, a + i * s->a_row, b, c + i * s->c_row,
-            least(i1 - i, ROW_BLOCK), j0, j1, add);
+    Block block;
+    block.kernel = kernel;
+    block.c_row = s->c_row;
+    block.bands = needs_bands(s, i1 - i0, j1 - j0);
+    block.a_row = block.bands ? 1 : s->a_row;
+    block.a_col = block.bands ? kernel->rows : s->a_col;
+    for (int64_t i = i0; i < i1; i += ROW_BLOCK) {
+        block.rows = least(i1 - i, ROW_BLOCK);
+        for (int64_t p = 0; p < s->k; p += K_BLOCK) {
+            block.add = add || p;
+            terms(&block, s, p, a + i * s->a_row, b, c + i * s->c_row, j0, j1);
+        }
+    }
 }
 
 void

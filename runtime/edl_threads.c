@@ -16,8 +16,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SPINS = 2048, SPINS_OF_THE_CALLER = 1 << 14 };
+/* A kernel's tiles and packed operands lie on the stack, 0.8 MiB at most; the
+ * default of a system may be less. */
+enum { SPINS = 4096, SPINS_OF_THE_CALLER = 1 << 14, STACK_BYTES = 4 << 20 };
 
+/* Lines of their own for what workers wait for, for the counter that all take
+ * from, and for what the caller waits for: a write then disturbs no other. */
 struct EdlPool {
     pthread_t *threads;
     int nthreads; /* beside the caller */
@@ -28,10 +32,16 @@ struct EdlPool {
     EdlBody body;
     void *arg;
     int64_t n;
+    int32_t busy;
     /* atomic */
-    int64_t next;
+    char apart[64];
     uint32_t job; /* number of the last one */
-    int32_t open, active, sleepers, stop, busy;
+    int32_t sleepers, stop;
+    char apart_2[64];
+    int64_t next;
+    char apart_3[64];
+    int32_t open, active;
+    char apart_4[64];
 };
 
 #define LOAD(p) __atomic_load_n(&(p), __ATOMIC_SEQ_CST)
@@ -139,6 +149,20 @@ edl_pool_for(void *pool, int64_t n, EdlBody body, void *arg)
     STORE(p->busy, 0);
 }
 
+static int
+start(EdlPool *p, pthread_t *thread)
+{
+    pthread_attr_t attr;
+    size_t bytes;
+    if (pthread_attr_init(&attr) != 0)
+        return -1;
+    if (pthread_attr_getstacksize(&attr, &bytes) == 0 && bytes < STACK_BYTES)
+        (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int failed = pthread_create(thread, &attr, worker, p);
+    pthread_attr_destroy(&attr);
+    return failed;
+}
+
 EdlPool *
 edl_pool_new(int threads)
 {
@@ -156,7 +180,7 @@ edl_pool_new(int threads)
     pthread_cond_init(&p->wake, NULL);
     p->spins = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? SPINS : 0;
     while (p->nthreads < threads - 1) {
-        if (pthread_create(&p->threads[p->nthreads], NULL, worker, p) != 0) {
+        if (start(p, &p->threads[p->nthreads]) != 0) {
             edl_pool_free(p);
             return NULL;
         }

@@ -3,16 +3,45 @@
  * edl_tile_end.h: TILE_TARGET (attribute), TILE_ROWS, V (vector type),
  * V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA.
  *
- * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms; row p of b lies
- * at b + p * b_row. Every fourth term asks for a line of what comes next. */
-TILE_TARGET static void
-TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
-     int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
+ * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms. Element (i, p) of
+ * a is at i * a_row + p * a_col, one of which is 1; row p of b at p * b_row.
+ * Forms of one loop: strides that the compiler knows leave it with nothing
+ * but loads and products. */
+#define TILE_WIDE (TILE_VECS * V_WIDTH)
+#define TILE_JOIN_(a, b) a##b
+#define TILE_JOIN(a, b) TILE_JOIN_(a, b)
+#define TILE_TERM TILE_JOIN(TILE, _term)
+#define TILE_SUM TILE_JOIN(TILE, _sum)
+#define TILE_TERMS TILE_JOIN(TILE, _terms)
+#define TILE_LINES TILE_JOIN(TILE, _lines)
+
+TILE_TARGET EDL_ALWAYS void
+TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
+          const float *b)
+{
+    V row[TILE_VECS];
+    EDL_UNROLL
+    for (int j = 0; j < TILE_VECS; j++)
+        row[j] = V_LOAD(b + j * V_WIDTH);
+    EDL_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        V x = V_SPLAT(a[i * a_row]);
+        EDL_UNROLL
+        for (int j = 0; j < TILE_VECS; j++)
+            sum[i][j] = V_FMA(x, row[j], sum[i][j]);
+    }
+}
+
+/* Four terms at a time; each four ask for a line of what comes next. */
+TILE_TARGET EDL_ALWAYS void
+TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+         const float *b, int64_t b_row, float *c, int64_t c_row, int add,
+         Ahead *ahead)
 {
     V sum[TILE_ROWS][TILE_VECS];
     const char *line = ahead->row;
     const char *next = ahead->tile;
-    int64_t at = ahead->at;
+    int64_t at = ahead->at, width = ahead->width, p = 0;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -20,30 +49,27 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
             sum[i][j] =
                 add ? V_LOAD(c + i * c_row + j * V_WIDTH) : V_SPLAT(0.0f);
     }
-    for (int64_t p = 0; p < k; p++) {
-        if (p % 4 == 0) {
-            EDL_PREFETCH(line + at, 0);
-            at += 64;
-            line += at < ahead->width ? 0 : ahead->stride;
-            at = at < ahead->width ? at : 0;
-            if (p < 4 * TILE_ROWS) {
-                EDL_UNROLL
-                for (int j = 0; j <= TILE_VECS * V_WIDTH / 16; j++)
-                    EDL_PREFETCH(next + 64 * j, 1);
-                next += c_row * (int64_t)sizeof *c;
-            }
+    for (; p + 4 <= k; p += 4) {
+        EDL_PREFETCH(line + at, 0);
+        at += 64;
+        if (at >= width) {
+            line += ahead->stride;
+            at = 0;
         }
-        V row[TILE_VECS];
-        EDL_UNROLL
-        for (int j = 0; j < TILE_VECS; j++)
-            row[j] = V_LOAD(b + j * V_WIDTH);
-        EDL_UNROLL
-        for (int i = 0; i < TILE_ROWS; i++) {
-            V x = V_SPLAT(a[i * a_row]);
+        if (p < 4 * TILE_ROWS) {
             EDL_UNROLL
-            for (int j = 0; j < TILE_VECS; j++)
-                sum[i][j] = V_FMA(x, row[j], sum[i][j]);
+            for (int j = 0; j <= TILE_WIDE / 16; j++)
+                EDL_PREFETCH(next + 64 * j, 1);
+            next += c_row * (int64_t)sizeof *c;
         }
+        EDL_UNROLL
+        for (int u = 0; u < 4; u++)
+            TILE_TERM(sum, a + u * a_col, a_row, b + u * b_row);
+        a += 4 * a_col;
+        b += 4 * b_row;
+    }
+    for (; p < k; p++) {
+        TILE_TERM(sum, a, a_row, b);
         a += a_col;
         b += b_row;
     }
@@ -57,5 +83,44 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
     }
 }
 
+/* Rows of a with their terms adjacent, */
+TILE_TARGET static void
+TILE_LINES(int64_t k, const float *a, int64_t a_row, const float *b,
+           int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
+{
+    if (b_row == TILE_WIDE)
+        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, ahead);
+    else
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, ahead);
+}
+
+/* or the rows of a term. */
+TILE_TARGET static void
+TILE_TERMS(int64_t k, const float *a, int64_t a_col, const float *b,
+           int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
+{
+    if (b_row == TILE_WIDE && a_col == TILE_ROWS)
+        TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, ahead);
+    else
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, ahead);
+}
+
+static void
+TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
+     int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
+{
+    if (a_row == 1)
+        TILE_TERMS(k, a, a_col, b, b_row, c, c_row, add, ahead);
+    else
+        TILE_LINES(k, a, a_row, b, b_row, c, c_row, add, ahead);
+}
+
 #undef TILE
 #undef TILE_VECS
+#undef TILE_WIDE
+#undef TILE_JOIN
+#undef TILE_JOIN_
+#undef TILE_TERM
+#undef TILE_SUM
+#undef TILE_TERMS
+#undef TILE_LINES

@@ -1,0 +1,76 @@
+/* How products are cut into pieces: from the shape alone, so that the bits of
+ * what follows do not depend on the machine. */
+#include "codegen/c_ops.h"
+
+enum {
+    COLUMN_STEP = 48, /* what columns and rows of a piece are multiples of: */
+    ROW_STEP = 8,     /* tiles of most instruction sets are whole */
+    MOST_ROWS = 384,
+    MOST_COLUMNS = 768,
+    TILE_ROWS = 128, /* of a piece whose product stays on the stack */
+    TILE_COLUMNS = 384,
+    FEW_ROWS = 64,  /* edl_matmul does not pack columns for them */
+    MORE_CUTS = 12, /* than are needed, of rows and of columns */
+    /* What a piece does beside multiply-adds, in those of the same time: */
+    PIECE_MACS = 1 << 15, /* to be handed out, */
+    READ_MACS = 4,        /* a term of a row or column read as it lies, */
+    COPY_MACS = 10,       /* copied, */
+    TURN_MACS = 16        /* or copied across */
+};
+
+static int64_t
+pieces_of(int64_t n, int64_t each)
+{
+    return (n + each - 1) / each;
+}
+
+/* n in `pieces` equal ones, as far as `step` allows. */
+static int64_t
+even(int64_t n, int64_t pieces, int64_t step)
+{
+    int64_t each = pieces_of(pieces_of(n, pieces), step) * step;
+    return each < n ? each : n;
+}
+
+/* Of one term of a piece, with what is read and copied for it. */
+static int64_t
+piece_macs(const Cut *c, int64_t rows, int64_t columns)
+{
+    int64_t row = c->a_along ? READ_MACS : COPY_MACS;
+    int64_t column = !c->b_along       ? TURN_MACS
+                     : rows > FEW_ROWS ? COPY_MACS
+                                       : READ_MACS;
+    return rows * columns + rows * row + columns * column;
+}
+
+/* The time of a cut in nr by nc, for machines of 2 threads and of 8. */
+static int64_t
+cut_cost(const Cut *c, int64_t nr, int64_t nc)
+{
+    int64_t rows = even(c->m, nr, ROW_STEP);
+    int64_t columns = even(c->n, nc, COLUMN_STEP);
+    int64_t pieces =
+        c->batches * pieces_of(c->m, rows) * pieces_of(c->n, columns);
+    int64_t piece = PIECE_MACS + c->k * piece_macs(c, rows, columns);
+    return piece * (4 * pieces_of(pieces, 2) + pieces_of(pieces, 8));
+}
+
+/* A piece packs its rows of A for all of its columns and its columns of B for
+ * all of its rows, so it should be wide and tall, but fit the second cache; a
+ * step is waited for until the last piece is done, so there should be some. */
+void
+c_cut(Cut *c)
+{
+    int64_t nr0 = pieces_of(c->m, c->tile ? TILE_ROWS : MOST_ROWS);
+    int64_t nc0 = pieces_of(c->n, c->tile ? TILE_COLUMNS : MOST_COLUMNS);
+    int64_t best = -1;
+    for (int64_t nr = nr0; nr <= nr0 + MORE_CUTS; nr++)
+        for (int64_t nc = nc0; nc <= nc0 + MORE_CUTS; nc++) {
+            int64_t cost = cut_cost(c, nr, nc);
+            if (best >= 0 && cost >= best)
+                continue;
+            best = cost;
+            c->rows = even(c->m, nr, ROW_STEP);
+            c->columns = even(c->n, nc, COLUMN_STEP);
+        }
+}

@@ -1,0 +1,117 @@
+/* edl_pack.h: operands of products, copied to where a tile reads them: inside
+ * edl_matmul.c only.
+ *
+ * A panel is k rows of `wide` columns of B; a band is k columns of `tall`
+ * rows of A: the same with the roles of rows and columns exchanged. What does
+ * not exist is 0. */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/* to[p * wide + j] = b[p + j * b_col] for 8 by 8 elements. */
+__attribute__((target("avx"))) static void
+transpose8(float *to, int64_t wide, const float *b, int64_t b_col)
+{
+    for (int p = 0; p < 8; p += 4, b += 4, to += 4 * wide) {
+        __m256 r[4], t[4];
+        for (int j = 0; j < 4; j++)
+            r[j] = _mm256_insertf128_ps(
+                _mm256_castps128_ps256(_mm_loadu_ps(b + j * b_col)),
+                _mm_loadu_ps(b + (j + 4) * b_col), 1);
+        t[0] = _mm256_unpacklo_ps(r[0], r[1]);
+        t[1] = _mm256_unpackhi_ps(r[0], r[1]);
+        t[2] = _mm256_unpacklo_ps(r[2], r[3]);
+        t[3] = _mm256_unpackhi_ps(r[2], r[3]);
+        for (int h = 0; h < 2; h++) {
+            _mm256_storeu_ps(to + 2 * h * wide,
+                             _mm256_shuffle_ps(t[h], t[h + 2], 0x44));
+            _mm256_storeu_ps(to + (2 * h + 1) * wide,
+                             _mm256_shuffle_ps(t[h], t[h + 2], 0xEE));
+        }
+    }
+}
+#define HAVE_TRANSPOSE8() __builtin_cpu_supports("avx")
+#else
+static void
+transpose8(float *to, int64_t wide, const float *b, int64_t b_col)
+{
+    for (int j = 0; j < 8; j++)
+        for (int p = 0; p < 8; p++)
+            to[p * wide + j] = b[p + j * b_col];
+}
+#define HAVE_TRANSPOSE8() 1
+#endif
+
+/* Columns of B that lie the other way, where b_row is 1. A part of k at a
+ * time: what is written stays in the first cache, and a line is read once. */
+static void
+pack_across(float *to, const float *b, int64_t b_col, int64_t k, int n,
+            int wide)
+{
+    enum { PART = 64 };
+    int64_t k8 = HAVE_TRANSPOSE8() ? k / 8 * 8 : 0;
+    int n8 = n / 8 * 8;
+    for (int64_t p0 = 0; p0 < k8; p0 += PART)
+        for (int j = 0; j < n8; j += 8)
+            for (int64_t p = p0; p < k8 && p < p0 + PART; p += 8)
+                transpose8(to + p * wide + j, wide, b + p + j * b_col, b_col);
+    for (int j = 0; j < n; j++)
+        for (int64_t p = j < n8 ? k8 : 0; p < k; p++)
+            to[p * wide + j] = b[p + j * b_col];
+}
+
+/* Rows of B whose columns are adjacent. */
+static void
+pack_along(float *to, const float *b, int64_t b_row, int64_t k, int n, int wide)
+{
+    size_t bytes = sizeof *b * (size_t)n;
+    for (int64_t p = 0; p < k; p++) {
+        if (n == 48)
+            memcpy(to + p * wide, b + p * b_row, sizeof *b * 48);
+        else
+            memcpy(to + p * wide, b + p * b_row, bytes);
+    }
+}
+
+static void
+pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
+     int wide)
+{
+    if (b_col == 1)
+        pack_along(to, b, b_row, k, n, wide);
+    else if (b_row == 1)
+        pack_across(to, b, b_col, k, n, wide);
+    else
+        for (int64_t p = 0; p < k; p++)
+            for (int j = 0; j < n; j++)
+                to[p * wide + j] = b[p * b_row + j * b_col];
+    for (int64_t p = 0; n < wide && p < k; p++)
+        memset(to + p * wide + n, 0, sizeof *b * (size_t)(wide - n));
+}
+
+/* Two bands of 8 adjacent rows of A where a_row is 1: a line is read once. */
+static void
+pack_two_bands(float *to, const float *a, int64_t a_col, int64_t k)
+{
+    float *second = to + 8 * k;
+    for (int64_t p = 0; p < k; p++) {
+        memcpy(to + 8 * p, a, sizeof *a * 8);
+        memcpy(second + 8 * p, a + 8, sizeof *a * 8);
+        a += a_col;
+    }
+}
+
+/* Bands of `tall` rows, one after the other. */
+static void
+pack_bands(float *to, const float *a, int64_t a_row, int64_t a_col, int64_t k,
+           int64_t rows, int tall)
+{
+    for (int64_t i = 0; i < rows; i += tall) {
+        const float *from = a + i * a_row;
+        if (a_row == 1 && tall == 8 && rows - i >= 16) {
+            pack_two_bands(to + i * k, from, a_col, k);
+            i += tall;
+        } else {
+            pack(to + i * k, from, a_col, a_row, k, (int)least(rows - i, tall),
+                 tall);
+        }
+    }
+}
