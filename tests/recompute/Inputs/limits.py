@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 # The graphs are differentiated already.
-PASSES = ("fold,simplify,cse,dce,head,fuse,recompute,phases,views,schedule,"
-          "inplace,place")
+PASSES = ("fold,simplify,cse,dce,shrink,head,fuse,recompute,phases,views,"
+          "schedule,inplace,place")
 edlc, unit, folder, first, last = sys.argv[1:]
 
 
