@@ -24,13 +24,15 @@
 #if defined(__GNUC__)
 #define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
 #define EDL_LINES __attribute__((aligned(64)))
+#define EDL_ALWAYS static inline __attribute__((always_inline))
 #else
 #define EDL_PREFETCH(p, write) ((void)(p))
 #define EDL_LINES
+#define EDL_ALWAYS static inline
 #endif
 
 enum {
-    PAIR_BLOCK = 256, /* pairs along K of a packed panel of B */
+    WORD_BLOCK = 256, /* words along K of a packed panel of B */
     ROW_BLOCK = 384,  /* rows of A that are packed, for the second cache */
     MOST_VECS = 3,
     MOST_COLUMNS = 48,
@@ -72,7 +74,6 @@ add_term(float c, float x, float y)
     return flush(r);
 }
 
-/* The second operand is flushed when it is packed; so is the first. */
 static float
 add_pair(float c, uint32_t x, uint32_t y)
 {
@@ -83,120 +84,144 @@ add_pair(float c, uint32_t x, uint32_t y)
 
 /* ---- microkernels ---- */
 
+/* Of packed words, one after the other along K: pairs of bf16 as the bits of
+ * a float, or floats, which come in the order of the terms. */
 #if EDL_X86
 #define TILE_TARGET __attribute__((target("avx512f,avx512bf16")))
 #define TILE_ROWS 8
 #define V __m512
-#define P __m512i
 #define V_WIDTH 16
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
-#define V_ZERO _mm512_setzero_ps()
-#define P_LOAD(p) _mm512_loadu_si512(p)
-#define P_SPLAT(x) _mm512_set1_epi32((int)(x))
-#define V_DOT(c, x, y) _mm512_dpbf16_ps(c, (__m512bh)(x), (__m512bh)(y))
-#define TILE bf16_avx512_1
+#define V_SPLAT(x) _mm512_set1_ps(x)
+#define V_FMA(x, y, z) _mm512_dpbf16_ps(z, (__m512bh)(x), (__m512bh)(y))
+#define TILE pairs_avx512_1
 #define TILE_VECS 1
-#include "edl_tile_bf16.h"
-#define TILE bf16_avx512_2
+#include "edl_tile.h"
+#define TILE pairs_avx512_2
 #define TILE_VECS 2
-#include "edl_tile_bf16.h"
-#define TILE bf16_avx512_3
+#include "edl_tile.h"
+#define TILE pairs_avx512_3
 #define TILE_VECS 3
-#include "edl_tile_bf16.h"
+#include "edl_tile.h"
 #include "edl_tile_end.h"
 
-/* Denormals are zeros while MXCSR says so. */
-__attribute__((target("avx2,fma"))) static inline __m256
-dot_avx2(__m256 c, __m256i x, __m256i y)
-{
-    const __m256i odd = _mm256_set1_epi32((int)0xffff0000u);
-    c = _mm256_fmadd_ps(_mm256_castsi256_ps(_mm256_and_si256(x, odd)),
-                        _mm256_castsi256_ps(_mm256_and_si256(y, odd)), c);
-    return _mm256_fmadd_ps(_mm256_castsi256_ps(_mm256_slli_epi32(x, 16)),
-                           _mm256_castsi256_ps(_mm256_slli_epi32(y, 16)), c);
-}
+#define TILE_TARGET __attribute__((target("avx512f,fma")))
+#define TILE_ROWS 8
+#define V __m512
+#define V_WIDTH 16
+#define V_LOAD(p) _mm512_loadu_ps(p)
+#define V_STORE(p, v) _mm512_storeu_ps(p, v)
+#define V_SPLAT(x) _mm512_set1_ps(x)
+#define V_FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
+#define TILE floats_avx512_1
+#define TILE_VECS 1
+#include "edl_tile.h"
+#define TILE floats_avx512_2
+#define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE floats_avx512_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
 
 #define TILE_TARGET __attribute__((target("avx2,fma")))
 #define TILE_ROWS 4
 #define V __m256
-#define P __m256i
 #define V_WIDTH 8
 #define V_LOAD(p) _mm256_loadu_ps(p)
 #define V_STORE(p, v) _mm256_storeu_ps(p, v)
-#define V_ZERO _mm256_setzero_ps()
-#define P_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define P_SPLAT(x) _mm256_set1_epi32((int)(x))
-#define V_DOT(c, x, y) dot_avx2(c, x, y)
-#define TILE bf16_avx2_1
+#define V_SPLAT(x) _mm256_set1_ps(x)
+#define V_FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define TILE floats_avx2_1
 #define TILE_VECS 1
-#include "edl_tile_bf16.h"
-#define TILE bf16_avx2_2
+#include "edl_tile.h"
+#define TILE floats_avx2_2
 #define TILE_VECS 2
-#include "edl_tile_bf16.h"
-#define TILE bf16_avx2_3
+#include "edl_tile.h"
+#define TILE floats_avx2_3
 #define TILE_VECS 3
-#include "edl_tile_bf16.h"
+#include "edl_tile.h"
 #include "edl_tile_end.h"
 #endif
 
 #define TILE_TARGET
 #define TILE_ROWS 4
 #define V float
-#define P uint32_t
 #define V_WIDTH 1
 #define V_LOAD(p) (*(p))
 #define V_STORE(p, v) (*(p) = (v))
-#define V_ZERO 0.0f
-#define P_LOAD(p) (*(p))
-#define P_SPLAT(x) (x)
-#define V_DOT(c, x, y) add_pair(c, x, y)
-#define TILE bf16_c_1
+#define V_SPLAT(x) (x)
+#define V_FMA(x, y, z) add_pair(z, edl_bits(x), edl_bits(y))
+#define TILE pairs_c_1
 #define TILE_VECS 1
-#include "edl_tile_bf16.h"
-#define TILE bf16_c_2
+#include "edl_tile.h"
+#define TILE pairs_c_2
 #define TILE_VECS 2
-#include "edl_tile_bf16.h"
-#define TILE bf16_c_3
+#include "edl_tile.h"
+#define TILE pairs_c_3
 #define TILE_VECS 3
-#include "edl_tile_bf16.h"
+#include "edl_tile.h"
 #include "edl_tile_end.h"
 
-typedef void TileFn(int64_t n, const uint32_t *a, const uint32_t *b, float *c,
-                    int64_t c_row, int add, Ahead *ahead);
+typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+                    const float *b, int64_t b_row, float *c, int64_t c_row,
+                    int add, Ahead *ahead);
 
 typedef struct Kernel {
     const char *name;
     TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
     int rows, width;        /* of a tile, of a vector */
-    bool flushes;           /* by MXCSR */
+    bool pairs;             /* words are pairs; else MXCSR flushes denormals */
     bool packs;             /* with AVX-512 */
 } Kernel;
 
-/* The best first. */
 static const Kernel kernels[] = {
 #if EDL_X86
     {"avx512_bf16",
-     {bf16_avx512_1, bf16_avx512_2, bf16_avx512_3}, 8, 16, false, true},
-    {"avx2", {bf16_avx2_1, bf16_avx2_2, bf16_avx2_3}, 4, 8, true, false},
+     {pairs_avx512_1, pairs_avx512_2, pairs_avx512_3}, 8, 16, true, true},
+    {"avx512",
+     {floats_avx512_1, floats_avx512_2, floats_avx512_3}, 8, 16, false, true},
+    {"avx2", {floats_avx2_1, floats_avx2_2, floats_avx2_3}, 4, 8, false, false},
 #endif
-    {"c", {bf16_c_1, bf16_c_2, bf16_c_3}, 4, 1, false, false},
+    {"c", {pairs_c_1, pairs_c_2, pairs_c_3}, 4, 1, true, false},
 };
 
-/* The first of them that this machine can run. */
+#if EDL_X86
+/* What this machine can run: bit i for kernel i. */
+static unsigned
+usable(void)
+{
+    bool wide = __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl");
+    bool fma = __builtin_cpu_supports("fma");
+    return (wide && __builtin_cpu_supports("avx512bf16") ? 1u : 0u) |
+           (wide && fma ? 2u : 0u) |
+           (fma && __builtin_cpu_supports("avx2") ? 4u : 0u) | 8u;
+}
+#else
+static unsigned
+usable(void)
+{
+    return 1u;
+}
+#endif
+
+/* Intel's cores start a vdpbf16ps every second cycle (Emerald Rapids, 8 to
+ * finish), but two fma a cycle: there these are twice as fast. */
 static const Kernel *
 choose(void)
 {
+    unsigned can = usable();
+    int i = 0;
 #if EDL_X86
-    if (__builtin_cpu_supports("avx512bf16") &&
-        __builtin_cpu_supports("avx512bw"))
-        return &kernels[0];
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if ((can & 2u) && __builtin_cpu_is("intel"))
         return &kernels[1];
-    return &kernels[2];
-#else
-    return &kernels[0];
 #endif
+    while (!(can >> i & 1u))
+        i++;
+    return &kernels[i];
 }
 
 const char *
@@ -225,28 +250,169 @@ element(const Lines *s, int64_t p, int64_t j)
     return h & 0x7f80u ? h : h & 0x8000u;
 }
 
-/* Pairs p0 <= p of lines j0 <= j < j1, to[p * wide + j]. */
+/* n elements of lines 0 <= j < lines as words, to[p * wide + j]. */
 static void
-pack_plain(uint32_t *to, const Lines *s, int64_t n, int64_t p0, int64_t j0,
-           int64_t j1, int wide)
+pack_plain(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
+           int wide)
 {
-    for (int64_t p = p0; 2 * p < n; p++)
-        for (int64_t j = j0; j < j1; j++) {
-            uint32_t odd = 2 * p + 1 < n ? element(s, 2 * p + 1, j) : 0;
-            to[p * wide + j] = element(s, 2 * p, j) | odd << 16;
+    for (int64_t p = 0; p < n; p += 2)
+        for (int64_t j = 0; j < lines; j++) {
+            uint32_t even = element(s, p, j);
+            uint32_t odd = p + 1 < n ? element(s, p + 1, j) : 0;
+            if (pairs) {
+                to[p / 2 * wide + j] = edl_float(even | odd << 16);
+                continue;
+            }
+            to[p * wide + j] = edl_float(odd << 16);
+            to[(p + 1) * wide + j] = edl_float(even << 16);
         }
 }
 
-/* `lines` of them as pairs, `wide` to a row; those that do not exist are 0. */
-static void
-pack(const Kernel *kernel, uint32_t *to, const Lines *s, int64_t n,
-     int64_t lines, int wide)
+#if EDL_X86
+#define PACK_TARGET                                                            \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+
+/* 16 floats as bf16: nearest even, a NaN stays one; in lower halves. */
+PACK_TARGET static inline __m512i
+round16(__m512 x)
 {
-    (void)kernel;
-    pack_plain(to, s, n, 0, 0, lines, wide);
-    for (int64_t p = 0; lines < wide && 2 * p < n; p++)
-        memset(to + p * wide + lines, 0,
-               sizeof *to * (size_t)(wide - lines));
+    const __mmask16 all = 0xffff; /* gcc warns of the forms without */
+    __m512i u = _mm512_castps_si512(x);
+    __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(all, u, 16),
+                                   _mm512_set1_epi32(1));
+    __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, odd),
+                                 _mm512_set1_epi32(0x7fff));
+    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    r = _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
+    return _mm512_maskz_srli_epi32(all, r, 16);
+}
+
+/* 16 elements that lie together, those of the mask, in lower halves. */
+PACK_TARGET static inline __m512i
+load16(const Lines *s, int64_t at, __mmask16 mask)
+{
+    if (s->wide)
+        return round16(_mm512_maskz_loadu_ps(mask, (const float *)s->at + at));
+    return _mm512_maskz_cvtepu16_epi32(
+        0xffff, _mm256_maskz_loadu_epi16(mask, (const uint16_t *)s->at + at));
+}
+
+PACK_TARGET static inline __m512i
+to_upper(__m512i x)
+{
+    return _mm512_maskz_slli_epi32(0xffff, x, 16);
+}
+
+static int
+first_of(int64_t n)
+{
+    return n >= 16 ? 0xffff : n > 0 ? (1 << n) - 1 : 0;
+}
+
+/* Lines that lie side by side: two rows of memory make two of floats, or one
+ * of pairs. */
+PACK_TARGET static void
+pack_across(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
+            int wide)
+{
+    for (int64_t p = 0; p < n; p += 2) {
+        float *row = to + (pairs ? p / 2 : p) * wide;
+        for (int64_t j = 0; j < wide; j += 16) {
+            const __mmask16 mask = (__mmask16)first_of(lines - j);
+            const __mmask16 room = (__mmask16)first_of(wide - j);
+            __m512i odd = _mm512_setzero_si512();
+            __m512i even = load16(s, p * s->along + j, mask);
+            if (p + 1 < n)
+                odd = load16(s, (p + 1) * s->along + j, mask);
+            odd = to_upper(odd);
+            even = pairs ? _mm512_or_si512(even, odd) : to_upper(even);
+            _mm512_mask_storeu_ps(row + j, room,
+                                  _mm512_castsi512_ps(pairs ? even : odd));
+            if (!pairs)
+                _mm512_mask_storeu_ps(row + wide + j, room,
+                                      _mm512_castsi512_ps(even));
+        }
+    }
+}
+
+/* to[p * wide + j] = word p of line j, for 8 by 8 of them, `words` of each. */
+PACK_TARGET static inline void
+transpose8(float *to, int wide, const __m256i r[8], int64_t words)
+{
+    __m256i t[8], u[8];
+    for (int j = 0; j < 8; j += 2) {
+        t[j] = _mm256_unpacklo_epi32(r[j], r[j + 1]);
+        t[j + 1] = _mm256_unpackhi_epi32(r[j], r[j + 1]);
+    }
+    for (int j = 0; j < 8; j += 4)
+        for (int h = 0; h < 2; h++) {
+            u[j + 2 * h] = _mm256_unpacklo_epi64(t[j + h], t[j + 2 + h]);
+            u[j + 2 * h + 1] = _mm256_unpackhi_epi64(t[j + h], t[j + 2 + h]);
+        }
+    for (int p = 0; p < 8 && p < words; p++) {
+        __m256i v = p < 4 ? _mm256_permute2x128_si256(u[p], u[p + 4], 0x20)
+                          : _mm256_permute2x128_si256(u[p - 4], u[p], 0x31);
+        _mm256_storeu_ps(to + p * wide, _mm256_castsi256_ps(v));
+    }
+}
+
+/* 16 elements of each of 8 lines, the first `there`, from line j on. */
+PACK_TARGET static inline void
+load_lines(const Lines *s, int64_t p, int64_t j, int64_t there, __mmask16 mask,
+           __m512i x[8])
+{
+    for (int i = 0; i < 8; i++)
+        x[i] = i < there ? load16(s, (j + i) * s->across + p, mask)
+                         : _mm512_setzero_si512();
+}
+
+/* Lines whose elements lie together. wide is a multiple of 8. */
+PACK_TARGET static void
+pack_along(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
+           int wide)
+{
+    for (int64_t p = 0; p < n; p += 16)
+        for (int64_t j = 0; j < wide; j += 8) {
+            const __mmask16 mask = (__mmask16)first_of(n - p);
+            int64_t words = (n - p + 1) / 2;
+            float *at = to + (pairs ? p / 2 : p) * wide + j;
+            __m512i x[8];
+            __m256i low[8], high[8];
+            load_lines(s, p, j, lines - j, mask, x);
+            for (int i = 0; i < 8; i++)
+                low[i] = _mm512_maskz_cvtepi32_epi16(0xffff, x[i]);
+            if (pairs) {
+                transpose8(at, wide, low, words);
+                continue;
+            }
+            for (int i = 0; i < 8; i++) { /* the odd one of a pair first */
+                __m512i f = _mm512_maskz_shuffle_epi32(0xffff, to_upper(x[i]),
+                                                       _MM_PERM_CDAB);
+                low[i] = _mm512_maskz_extracti64x4_epi64(0xf, f, 0);
+                high[i] = _mm512_maskz_extracti64x4_epi64(0xf, f, 1);
+            }
+            transpose8(at, wide, low, 2 * words);
+            transpose8(at + 8 * wide, wide, high, 2 * words - 8);
+        }
+}
+#endif
+
+/* `lines` of them as words, `wide` to a row; those that do not exist are 0. */
+static void
+pack(const Kernel *kernel, float *to, const Lines *s, int64_t n, int64_t lines,
+     int wide)
+{
+#if EDL_X86
+    if (kernel->packs && (s->across == 1 || s->along == 1)) {
+        (s->across == 1 ? pack_across : pack_along)(to, s, kernel->pairs, n,
+                                                    lines, wide);
+        return;
+    }
+#endif
+    pack_plain(to, s, kernel->pairs, n, lines, wide);
+    int64_t words = kernel->pairs ? (n + 1) / 2 : (n + 1) / 2 * 2;
+    for (int64_t p = 0; lines < wide && p < words; p++)
+        memset(to + p * wide + lines, 0, sizeof *to * (size_t)(wide - lines));
 }
 
 static Lines
@@ -264,8 +430,8 @@ lines_at(const Lines *s, int64_t p, int64_t j)
 /* Packed rows of A times a packed panel of B. */
 typedef struct Block {
     const Kernel *kernel;
-    int64_t pairs, rows;
-    const uint32_t *a, *b;
+    int64_t words, rows;
+    const float *a, *b;
     float *c;
     int64_t c_row;
     int vecs, wide; /* of the panel: vectors, and columns in them */
@@ -276,15 +442,15 @@ typedef struct Block {
 /* A tile of which only `rows` rows and some columns exist: through a whole
  * one on the stack. */
 static void
-edge(const Block *s, const uint32_t *a, float *c, int rows, Ahead *ahead)
+edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
 {
     EDL_LINES float tile[MOST_ROWS * MOST_COLUMNS];
     size_t bytes = sizeof *c * (size_t)s->columns;
     memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
         memcpy(tile + i * s->wide, c + i * s->c_row, bytes);
-    s->kernel->run[s->vecs - 1](s->pairs, a, s->b, tile, s->wide, s->add,
-                                ahead);
+    s->kernel->run[s->vecs - 1](s->words, a, 1, s->kernel->rows, s->b, s->wide,
+                                tile, s->wide, s->add, ahead);
     for (int i = 0; i < rows; i++)
         memcpy(c + i * s->c_row, tile + i * s->wide, bytes);
 }
@@ -296,13 +462,14 @@ block_run(const Block *s, Ahead *ahead)
     int tall = s->kernel->rows;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
-        const uint32_t *a = s->a + i * s->pairs;
+        const float *a = s->a + i * s->words;
         float *c = s->c + i * s->c_row;
         bool last = s->rows - i <= tall;
         ahead->tile =
             (const char *)(last ? s->c + s->wide : c + tall * s->c_row);
         if (rows == tall && s->columns == s->wide)
-            run(s->pairs, a, s->b, c, s->c_row, s->add, ahead);
+            run(s->words, a, 1, tall, s->b, s->wide, c, s->c_row, s->add,
+                ahead);
         else
             edge(s, a, c, rows, ahead);
     }
@@ -324,7 +491,7 @@ ahead_of(const Lines *b, int64_t k, int columns)
 static void
 panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
 {
-    EDL_LINES uint32_t panel[PAIR_BLOCK * MOST_COLUMNS];
+    EDL_LINES float panel[WORD_BLOCK * MOST_COLUMNS];
     int width = block->kernel->width;
     for (int64_t j = 0; j < n; j += block->wide) {
         Lines from = lines_at(b, 0, j);
@@ -345,20 +512,21 @@ static void
 product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
              const Lines *b, float *c, int64_t rows, int64_t n, int add)
 {
-    EDL_LINES uint32_t left[PAIR_BLOCK * ROW_BLOCK];
-    for (int64_t p = 0; p < s->at.k; p += 2 * PAIR_BLOCK) {
-        int64_t k = least(s->at.k - p, 2 * PAIR_BLOCK);
+    EDL_LINES float left[WORD_BLOCK * ROW_BLOCK];
+    int64_t most = kernel->pairs ? 2 * WORD_BLOCK : WORD_BLOCK;
+    for (int64_t p = 0; p < s->at.k; p += most) {
+        int64_t k = least(s->at.k - p, most);
         int tall = kernel->rows;
         Block block;
         block.kernel = kernel;
-        block.pairs = (k + 1) / 2;
+        block.words = kernel->pairs ? (k + 1) / 2 : (k + 1) / 2 * 2;
         block.rows = rows;
         block.a = left;
         block.c_row = s->at.c_row;
         block.add = add || p;
         for (int64_t i = 0; i < rows; i += tall) {
             Lines from = lines_at(a, p, i);
-            pack(kernel, left + i * block.pairs, &from, k,
+            pack(kernel, left + i * block.words, &from, k,
                  least(rows - i, tall), tall);
         }
         Lines from = lines_at(b, p, 0);
@@ -389,12 +557,12 @@ run_kernel(const Kernel *kernel, const EdlProductBf16 *s, const void *a,
 {
 #if EDL_X86
     unsigned old = _mm_getcsr();
-    if (kernel->flushes)
+    if (!kernel->pairs)
         _mm_setcsr(old | 0x8040u);
 #endif
     product(kernel, s, a, b, c, i0, i1, j0, j1, add);
 #if EDL_X86
-    if (kernel->flushes)
+    if (!kernel->pairs)
         _mm_setcsr(old);
 #endif
 }

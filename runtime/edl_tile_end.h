@@ -7,8 +7,3 @@
 #undef V_STORE
 #undef V_SPLAT
 #undef V_FMA
-#undef P
-#undef V_ZERO
-#undef P_LOAD
-#undef P_SPLAT
-#undef V_DOT
