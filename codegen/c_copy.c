@@ -33,7 +33,8 @@ c_copy(Cg *cg, const Node *n)
                   "the CUDA target has no disk: move values to the host");
         return;
     }
-    const char *ticket = names_take(&cg->names, name_mangle(cg->arena, x->name));
+    const char *ticket =
+        names_take(&cg->names, name_mangle(cg->arena, x->name));
     map_put(cg->arena, &cg->tickets, x->name, (void *)ticket);
     const char *there = away->space == SPACE_host ? "EDL_HOST" : "EDL_DISK";
     const char *memory = address_value(cg, here, 0);

@@ -154,6 +154,18 @@ emit_fault(Emit *e, const char *phase)
     emit_close(e, "");
 }
 
+/* What the update sends off the device may not arrive. */
+static void
+emit_update_fault(CModel *m, Emit *e, const char *declare)
+{
+    const int64_t *bytes = m->cg.m->region_bytes;
+    if (!m->has_update || (!bytes[REGION_host] && !bytes[REGION_disk]))
+        return;
+    emit_line(e, "%ss = edl_check_update(m);", declare);
+    emit_line(e, "if (s != EDL_OK)");
+    emit_line(e, "    return s;");
+}
+
 void
 c_update(CModel *m, Emit *e)
 {
@@ -184,6 +196,7 @@ emit_step(CModel *m, Emit *e)
     emit_fault(e, "a step");
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     c_update(m, e);
+    emit_update_fault(m, e, "");
     emit_line(e, "if (out)");
     emit_line(e, "    report(m, lr, out);");
     emit_line(e, "m->count.microbatch = first + %" PRId64 ";", m->accumulate);
@@ -236,6 +249,7 @@ emit_update_phase(CModel *m, Emit *e)
                  "turn\");");
     emit_line(e, "const double lr = edl_lr(m);");
     c_update(m, e);
+    emit_update_fault(m, e, "EdlStatus ");
     emit_line(e, "if (out)");
     emit_line(e, "    report(m, lr, out);");
     emit_line(e, "m->phase = 0;");

@@ -407,6 +407,10 @@ emit_offload(CModel *m, Emit *e)
     emit_line(e, "static const EdlOffload offload = {");
     emit_line(e, "    %" PRId64 "u, /* bytes of the file */",
               m->cg.m->region_bytes[REGION_disk]);
+    emit_line(e, "    %" PRId64 "u, /* room for it in the io region */",
+              m->cg.m->region_bytes[REGION_disk]
+                  ? m->cg.m->region_bytes[REGION_io] - STORAGE_STAGE
+                  : 0);
     emit_line(e, "    %s /* its folder */",
               folder ? c_string(m->cg.arena, folder) : "NULL");
     emit_line(e, "};\n");

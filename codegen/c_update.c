@@ -9,26 +9,33 @@ enum { SWEEP_PIECE = 32768, DEVICE_PIECE = 8192 };
 
 /* ---- tables ---- */
 
-/* Offset of a tensor in its region, in elements. */
-static int64_t
-element_offset(const Tensor *t)
-{
-    return t->place / (dtype_info[t->type.dtype].bits / 8);
-}
-
 static const Tensor *
 storage(const Value *v)
 {
     return v->home->tensor;
 }
 
-/* In `region`, f32 and dense: what the tables can say. */
+static Region
+region_of(const Value *v)
+{
+    return storage(v) ? storage(v)->region : v->home->region;
+}
+
+/* Offset of a value in its region, in elements. */
+static int64_t
+element_offset(const Value *v)
+{
+    int64_t place = storage(v) ? storage(v)->place : v->home->place;
+    return place / (dtype_info[v->type.dtype].bits / 8) + v->layout.offset;
+}
+
+/* In `region`, or a copy, f32 and dense: what the tables can say. */
 static bool
 fits_table(const Value *v, Region region)
 {
-    const Tensor *t = storage(v);
-    return t && t->region == region && t->type.dtype == DT_f32 &&
-           layout_is_dense(&t->layout, &t->type);
+    Layout l = v->layout;
+    l.offset = 0;
+    return (region_of(v) == region || !storage(v)) && v->type.dtype == DT_f32 && layout_is_dense(&l, &v->type);
 }
 
 /* On a device a piece is a block. */
@@ -123,10 +130,10 @@ norm_pieces_body(Kernel *k)
     emit_line(e, "    int64_t first, at, n;");
     emit_line(e, "} rows[] = {");
     for (int i = 0; i < n->n_args; i++) {
-        const Tensor *t = storage(n->args[i]);
-        int64_t count = type_elements(&t->type);
+        const Value *g = n->args[i];
+        int64_t count = type_elements(&g->type);
         emit_line(e, "    {%" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */",
-                  pieces, element_offset(t), count, t->name);
+                  pieces, element_offset(g), count, g->name);
         pieces += (count + NORM_PIECE - 1) / NORM_PIECE;
     }
     emit_line(e, "};");
@@ -192,7 +199,8 @@ void
 c_global_norm(Cg *cg, const Node *n)
 {
     for (int i = 0; i < n->n_args; i++)
-        if (!fits_table(n->args[i], REGION_grads)) {
+        if (region_of(n->args[i]) != REGION_grads ||
+            !fits_table(n->args[i], REGION_grads)) {
             cg_refuse(cg, n, "has no C for what is no f32 gradient tensor");
             return;
         }
@@ -205,12 +213,19 @@ c_global_norm(Cg *cg, const Node *n)
 typedef struct Sweep {
     VEC(const Node *) nodes; /* adamw or sgd, all of one kind */
     int n_state;             /* tensors of optimizer state of each */
+    Region param, state[2];  /* where they are, all alike */
 } Sweep;
 
 static const Node *
 first_of(const Sweep *s)
 {
     return s->nodes.at[0];
+}
+
+static const Value *
+state_of(const Node *n, int i)
+{
+    return n->args[n->op == OP_adamw ? 2 + i : 4];
 }
 
 static int64_t
@@ -236,15 +251,14 @@ emit_rows(Kernel *k, const Sweep *s)
     emit_line(e, "} rows[] = {");
     for (int i = 0; i < s->nodes.n; i++) {
         const Node *n = s->nodes.at[i];
-        const Tensor *p = storage(n->args[0]);
+        const Value *p = n->args[0];
         int64_t count = type_elements(&p->type);
-        emit_line(e, "    /* %s */", p->name);
+        emit_line(e, "    /* %s */", value_tensor(p)->name);
         Emit row = emit_new(k->cg->arena);
         emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, pieces,
-             count, element_offset(p), element_offset(storage(n->args[1])));
+             count, element_offset(p), element_offset(n->args[1]));
         for (int j = 0; j < s->n_state; j++)
-            emit(&row, ", %" PRId64,
-                 element_offset(storage(n->args[adam ? 2 + j : 4])));
+            emit(&row, ", %" PRId64, element_offset(state_of(n, j)));
         emit_line(e, "    %s, %s, %s},", emit_string(&row),
                   c_double(k->cg->arena, node_float(n, "weight_decay", 0)),
                   c_double(k->cg->arena, node_float(n, "lr_scale", 1)));
@@ -280,7 +294,8 @@ emit_no_fault(Kernel *k)
 
 /* As PyTorch's AdamW: decoupled decay, eps outside the root. */
 static void
-emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
+emit_adamw(Kernel *k, const Sweep *s, const char *param,
+           const char *const *state, const char *grads)
 {
     const Node *n = first_of(s);
     Arena *a = k->cg->arena;
@@ -295,9 +310,9 @@ emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
               c_double(a, b2));
     emit_line(e, "const float keep = (float)(1.0 - rate * rows[i].decay);");
     emit_line(e, "const float by = *%s;", operand(k, n, 6));
-    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", state);
-    emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state);
-    emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
+    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", param);
+    emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state[0]);
+    emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state[1]);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
     open_elements(k);
     emit_line(e, "const float grad = g[c] * by;");
@@ -312,7 +327,8 @@ emit_adamw(Kernel *k, const Sweep *s, const char *state, const char *grads)
 }
 
 static void
-emit_sgd(Kernel *k, const Sweep *s, const char *state, const char *grads)
+emit_sgd(Kernel *k, const Sweep *s, const char *param,
+         const char *const *state, const char *grads)
 {
     const Node *n = first_of(s);
     Arena *a = k->cg->arena;
@@ -322,9 +338,9 @@ emit_sgd(Kernel *k, const Sweep *s, const char *state, const char *grads)
               operand(k, n, 2));
     emit_line(e, "const float decay = (float)rows[i].decay;");
     emit_line(e, "const float by = *%s;", operand(k, n, 3));
-    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", state);
+    emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", param);
     if (s->n_state)
-        emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state);
+        emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state[0]);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
     open_elements(k);
     emit_line(e, "const float grad = g[c] * by + decay * p[c];");
@@ -342,7 +358,10 @@ sweep_body(Kernel *k)
 {
     const Sweep *s = k->aux;
     const Node *n = first_of(s);
-    const char *state = kernel_name(k, region_param(k, REGION_state, true));
+    const char *param = kernel_name(k, region_param(k, s->param, true));
+    const char *state[2] = {param, param};
+    for (int i = 0; i < s->n_state; i++)
+        state[i] = kernel_name(k, region_param(k, s->state[i], true));
     const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
     emit_no_fault(k);
     if (n->op == OP_adamw && n->n_args == 8)
@@ -352,9 +371,9 @@ sweep_body(Kernel *k)
     int64_t pieces = emit_rows(k, s);
     emit_find(k, s->nodes.n, sweep_piece(k));
     if (n->op == OP_adamw)
-        emit_adamw(k, s, state, grads);
+        emit_adamw(k, s, param, state, grads);
     else
-        emit_sgd(k, s, state, grads);
+        emit_sgd(k, s, param, state, grads);
     k->comment = "one sweep over parameters, gradients, optimizer state";
     k->pieces = pieces;
     if (k->cg->cuda)
@@ -364,19 +383,39 @@ sweep_body(Kernel *k)
 }
 
 static void
+set_regions(Sweep *s, const Node *n)
+{
+    s->param = region_of(n->args[0]);
+    for (int i = 0; i < s->n_state; i++)
+        s->state[i] = region_of(state_of(n, i));
+}
+
+/* The rows of a table count from the start of one region each. */
+static bool
+is_in_regions(const Sweep *s, const Node *n)
+{
+    bool same = region_of(n->args[0]) == s->param;
+    for (int i = 0; i < s->n_state; i++)
+        same &= region_of(state_of(n, i)) == s->state[i];
+    return same;
+}
+
+static void
 collect(Sweep *s, Cg *cg, const Node *n)
 {
     if (n->op == OP_adamw || n->op == OP_sgd) {
         vec_push(cg->arena, &s->nodes, n);
         bool ok = fits_table(n->args[0], REGION_state) &&
+                  region_of(n->args[1]) == REGION_grads &&
                   fits_table(n->args[1], REGION_grads);
         s->n_state = n->op == OP_adamw                   ? 2
                      : node_float(n, "momentum", 0) != 0 ? 1
                                                          : 0;
         for (int j = 0; j < s->n_state; j++)
-            ok &= fits_table(n->args[n->op == OP_adamw ? 2 + j : 4],
-                             REGION_state);
-        if (!ok)
+            ok &= fits_table(state_of(n, j), REGION_state);
+        if (ok && s->nodes.n == 1)
+            set_regions(s, n);
+        if (!ok || !is_in_regions(s, n))
             cg_refuse(cg, n,
                       "has no C for what is no f32 parameter with a "
                       "gradient tensor");
@@ -395,7 +434,8 @@ c_sweep(Cg *cg, const Node *n)
         return;
     const Node *first = first_of(&s);
     kernel_emit(cg, first, op_info[first->op].name,
-                n->op == OP_fused ? cg->m->name : storage(first->args[0])->name,
+                n->op == OP_fused ? cg->m->name
+                                  : value_tensor(first->args[0])->name,
                 sweep_body, &s);
 }
 

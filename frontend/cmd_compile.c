@@ -85,6 +85,7 @@ flags_fit(const Session *s)
     const char *flag = o->memory       ? "--memory"
                        : o->reserve    ? "--reserve"
                        : o->recompute  ? "--recompute"
+                       : o->offload    ? "--offload"
                        : o->machine    ? "--machine"
                        : o->precision  ? "--precision"
                        : o->mode       ? "--mode"

@@ -81,6 +81,8 @@ load_plan(Session *s, Module *m)
         module_set_option(m, "precision", s->options->precision);
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
+    if (s->options->offload)
+        module_set_option(m, "offload", s->options->offload);
     take_limit(s, m);
     return take_reserve(s, m) && cmd_take_machine(s, m);
 }

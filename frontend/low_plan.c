@@ -58,6 +58,35 @@ precision(Lower *l, const Line *line)
         module_set_option(l->module, "precision", found);
 }
 
+static const char *
+offload_text(Lower *l, const Line *line)
+{
+    const Item *item = line->items.n > 0 ? &line->items.at[0] : NULL;
+    const char *word = item && item->kind == ITEM_WORD ? item->word : "";
+    if (line->items.n == 1 &&
+        (!strcmp(word, "none") || !strcmp(word, "host") ||
+         !strcmp(word, "disk")))
+        return word;
+    const Item *folder = line->items.n == 2 ? &line->items.at[1] : NULL;
+    if (folder && strcmp(word, "disk") == 0 && folder->kind == ITEM_EXPR &&
+        folder->value->kind == EX_STRING && folder->value->u.string[0])
+        return arena_printf(l->arena, "disk:%s", folder->value->u.string);
+    return NULL;
+}
+
+static void
+offload(Lower *l, const Line *line)
+{
+    const char *found = offload_text(l, line);
+    if (!found)
+        low_error(l, line->items.n ? line->items.at[0].at : line->keyword.at,
+                  "`offload` takes none, host, disk or disk \"FOLDER\"");
+    else if (module_option(l->module, "offload"))
+        low_error(l, line->keyword.at, "a second `offload`");
+    else
+        module_set_option(l->module, "offload", found);
+}
+
 static const struct {
     const char *keyword;
     void (*take)(Lower *l, const Line *line); /* or what it */
@@ -66,7 +95,7 @@ static const struct {
     {"memory", memory, NULL},
     {"precision", precision, NULL},
     {"recompute", recompute, NULL},
-    {"offload", NULL, "moving values off the device"},
+    {"offload", offload, NULL},
     {"quantize", NULL, "quantized storage"},
     {"pipeline", NULL, "pipeline parallelism"},
     {"shard", NULL, "data and tensor parallelism"},

@@ -16,4 +16,9 @@ bool storage_prints(const Node *n, int i);
  * to 0 for those that do not. */
 void storage_mark_constants(Graph *g);
 
+/* Room that copies to and from disk go through, two buffers in whole units of
+ * a disk: at the end of the io region of a module that has a disk region
+ * (runtime/edl_copy.c). */
+enum { STORAGE_STAGE = 2 * 128 * 1024 + 4096 };
+
 #endif

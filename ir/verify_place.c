@@ -115,6 +115,25 @@ verify_tensor_place(Verifier *v, const Tensor *t)
         verify_fault(v, "a slot is no multiple of %d bytes", SLOT);
 }
 
+static void
+verify_stage(Verifier *v)
+{
+    const Module *m = v->m;
+    int64_t end = 0;
+    if (m->region_bytes[REGION_disk] == 0)
+        return;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->region == REGION_io && t->place + t->bytes > end)
+            end = t->place + t->bytes;
+    }
+    v->at = m->region_loc[REGION_io];
+    v->what = region_name[REGION_io];
+    if (m->region_bytes[REGION_io] - end < STORAGE_STAGE)
+        verify_fault(v, "%d bytes at its end are for copies to and from disk",
+                     STORAGE_STAGE);
+}
+
 static int
 by_place(const void *a, const void *b)
 {
@@ -374,6 +393,8 @@ verify_placement(Verifier *v)
         verify_tensor_place(v, v->m->tensors.at[i]);
     if (v->faults == before)
         verify_tensors_apart(v);
+    if (v->faults == before)
+        verify_stage(v);
     for (int i = 0; i < v->m->graphs.n; i++)
         verify_workspace(v, v->m->graphs.at[i]);
 }

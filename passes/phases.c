@@ -11,6 +11,8 @@ typedef struct Split {
     Graph *main; /* becomes forward */
     Graph *to[3];
     Phase phase; /* whose imports are being made */
+    Map away;    /* names of values that are to leave the device: an offload
+                  * whose result nothing reads says so -> its node */
 } Split;
 
 static bool
@@ -135,6 +137,9 @@ through_stash(Split *s, Value *v, Node *reader)
     Tensor *t =
         module_add_tensor(s->m, TENSOR_stash, stash_name(s, v), &v->type);
     t->loc = def->loc;
+    const Node *away = map_get(&s->away, v->name);
+    if (away)
+        t->space = away->results[0]->space;
     from->at = def->next;
     while (from->at && is_stash_write(from->at))
         from->at = from->at->next;
@@ -310,9 +315,24 @@ sort_stash(Split *s)
 }
 
 static void
+take_marks(Split *s)
+{
+    Node *next;
+    for (Node *n = s->main->first; n; n = next) {
+        next = n->next;
+        if (n->op != OP_offload)
+            continue;
+        map_put(s->m->arena, &s->away, n->args[0]->name, n);
+        node_remove(n);
+    }
+    graph_count_uses(s->main);
+}
+
+static void
 split(Split *s)
 {
     static const Phase later[] = {PHASE_backward, PHASE_update};
+    take_marks(s);
     mark_changed_states(s->m, s->main);
     rename_graph(s->main, "forward");
     s->to[PHASE_forward] = s->main;

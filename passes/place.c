@@ -2,6 +2,7 @@
  * after the other in their region, in the module's order; homes of a graph
  * are packed by lifetime into the workspace, and into the stash where it is
  * free, if the workspace is smaller for it. */
+#include "ir/storage.h"
 #include "passes/pass.h"
 #include "passes/plan/life.h"
 #include "passes/plan/limit.h"
@@ -263,6 +264,13 @@ place_control(Module *m)
         m->region_bytes[REGION_io] += ALIGN;
 }
 
+static void
+place_stage(Module *m)
+{
+    if (m->region_bytes[REGION_disk] > 0)
+        m->region_bytes[REGION_io] += STORAGE_STAGE;
+}
+
 static bool
 is_placed(const Module *m)
 {
@@ -282,7 +290,10 @@ place_all(Module *m)
     for (int i = 0; i < m->graphs.n; i++)
         m->graphs.at[i]->stash = slot;
     m->region_bytes[REGION_stash] = slot * m->slots;
-    return place_graphs(m, slot);
+    if (!place_graphs(m, slot))
+        return false;
+    place_stage(m);
+    return true;
 }
 
 bool

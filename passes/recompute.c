@@ -48,12 +48,13 @@ pick(Module *m, Ladder *l)
         return l->last;
     if (limit < 0 || ladder_total(l, 0) <= limit)
         return 0;
-    if (is_option(m, "recompute", "none")) {
-        m->planned.lowest = ladder_total(l, ladder_smallest(l));
-        return 0;
-    }
-    int rung = ladder_fastest(l, limit);
-    return rung < 0 ? ladder_smallest(l) : rung;
+    bool again = !is_option(m, "recompute", "none");
+    int rung = ladder_fastest(l, limit, again);
+    if (rung >= 0)
+        return rung;
+    if (!again)
+        m->planned.lowest = ladder_total(l, ladder_smallest(l, true));
+    return ladder_smallest(l, again);
 }
 
 bool

@@ -269,6 +269,7 @@ typedef struct EdlDevice {
 /* What lies off the device; regions.bytes[EDL_HOST] is its pool in memory. */
 typedef struct EdlOffload {
     uint64_t disk_bytes; /* of the temporary file; 0: none */
+    uint64_t stage;      /* of the room for it at the end of EDL_IO */
     const char *folder;  /* where that is; NULL: the current one */
 } EdlOffload;
 
@@ -329,6 +330,9 @@ uint64_t edl_updates(const EdlInstance *m);
 /* EDL_ERANGE, once, when a kernel has noted a bad index since the last call;
  * phase says where, as "forward". */
 EdlStatus edl_check_fault(EdlInstance *m, const char *phase);
+/* EDL_EIO when a copy of the update has failed: the state is then of no use
+ * until it is loaded or set anew. */
+EdlStatus edl_check_update(EdlInstance *m);
 /* The rate of the update to come: set_lr's or the schedule's. */
 double edl_lr(const EdlInstance *m);
 /* Leaves a message and answers s: `return edl_fail(m, EDL_ERANGE, ...)`. */

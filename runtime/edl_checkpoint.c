@@ -2,6 +2,7 @@
  * the same model reads what any other wrote. */
 #include "edl.h"
 
+#include "edl_copy.h"
 #include "edl_safetensors.h"
 #include "edl_tensor.h"
 
@@ -90,11 +91,12 @@ add_metas(Save *s)
     }
 }
 
-static void
+static int
 fill(const void *arg, int64_t first, int64_t n, void *dst)
 {
     const Filled *f = (const Filled *)arg;
     edl_gather(f->m, f->t, first, n, dst);
+    return edl_copies_failed(f->m);
 }
 
 static void
@@ -157,6 +159,8 @@ edl_save(EdlInstance *m, const char *path)
     Save s;
     EdlError e = {"the write hook failed"};
     EdlStatus status;
+    if (edl_copies_sound(m) != EDL_OK)
+        return EDL_EIO;
     if (!path && !m->hooks.write)
         return edl_fail(m, EDL_EINVAL, "no path and no write hook");
     if (!save_begin(&s, m))
@@ -167,6 +171,8 @@ edl_save(EdlInstance *m, const char *path)
         status =
             edl_st_write(s.outs, s.nouts, s.metas, s.nmetas, to_hook, m, &e);
     save_end(&s);
+    if (edl_copies_failed(m))
+        return edl_copies_status(m, "a save");
     return status == EDL_OK ? EDL_OK : edl_fail(m, status, "%s", e.text);
 }
 
@@ -307,6 +313,7 @@ load_from(EdlInstance *m, const EdlSt *st, const char *what)
         return s;
     m->count = count;
     m->phase = 0;
+    edl_copies_renew(m);
     load_tensors(m, st);
     edl_zero_region(m, EDL_GRADS);
     s = load_counters(m, st, what, 1);

@@ -5,7 +5,8 @@
  *
  * The file has no name once it is open, so that nothing is left of a process
  * that was killed. Where its file system can, it is read and written past the
- * page cache, through an aligned buffer for each queue. */
+ * page cache, through an aligned buffer for each queue, at the end of the io
+ * region. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,7 +22,7 @@
 
 /* What a disk takes at once, and how far copies are queued ahead. */
 #define SLOT 4096u
-#define STAGE (256u * 1024u)
+#define STAGE (128u * 1024u)
 #define AHEAD 256u
 
 enum { OUT, IN, QUEUES };
@@ -29,6 +30,7 @@ enum { OUT, IN, QUEUES };
 typedef struct Copy {
     unsigned char *memory;
     EdlRegion away;
+    int part; /* of a slot: what is around it stays */
     uint64_t at, bytes;
 } Copy;
 
@@ -53,6 +55,8 @@ struct EdlCopies {
     pthread_mutex_t mutex; /* of what follows */
     int failed;            /* errno of the first failure, or SHORT */
     int failed_way;
+    int broken; /* an update failed in between: the state is neither old nor
+                 * new */
 };
 
 enum { SHORT = -1 };
@@ -89,6 +93,46 @@ edl_copies_status(EdlInstance *m, const char *phase)
                                     : strerror(failed));
 }
 
+int
+edl_copies_failed(const EdlInstance *m)
+{
+    EdlCopies *c = m->copies;
+    if (!c)
+        return 0;
+    pthread_mutex_lock(&c->mutex);
+    int failed = c->failed != 0;
+    pthread_mutex_unlock(&c->mutex);
+    return failed;
+}
+
+EdlStatus
+edl_copies_sound(EdlInstance *m)
+{
+    if (!m->copies || !m->copies->broken)
+        return EDL_OK;
+    return edl_fail(m, EDL_EIO,
+                    "%s: an update failed half way: load a checkpoint first",
+                    m->model->name);
+}
+
+void
+edl_copies_renew(EdlInstance *m)
+{
+    if (!m->copies)
+        return;
+    (void)edl_copies_status(m, "");
+    m->copies->broken = 0;
+}
+
+EdlStatus
+edl_check_update(EdlInstance *m)
+{
+    EdlStatus s = edl_copies_status(m, "the update");
+    if (s != EDL_OK)
+        m->copies->broken = 1;
+    return s;
+}
+
 /* ---- the file ---- */
 
 /* One pread or pwrite after the other until all is moved. */
@@ -109,19 +153,34 @@ move_all(EdlCopies *c, int way, unsigned char *p, uint64_t at, uint64_t n)
     return 0;
 }
 
+/* A stretch of whole units of the disk that holds `n` bytes from `at` on. */
+static int
+move_stage(Queue *q, const Copy *x, uint64_t i, uint64_t n)
+{
+    uint64_t skip = (x->at + i) % SLOT, from = x->at + i - skip;
+    uint64_t whole = (skip + n + SLOT - 1) / SLOT * SLOT;
+    int error = 0;
+    if (q->way == IN || (x->part && whole != n))
+        error = move_all(q->all, IN, q->stage, from, whole);
+    if (error)
+        return error;
+    if (q->way == IN) {
+        memcpy(x->memory + i, q->stage + skip, (size_t)n);
+        return 0;
+    }
+    memcpy(q->stage + skip, x->memory + i, (size_t)n);
+    return move_all(q->all, OUT, q->stage, from, whole);
+}
+
 static int
 move_staged(Queue *q, const Copy *x)
 {
-    for (uint64_t i = 0; i < x->bytes; i += STAGE) {
-        uint64_t left = x->bytes - i, n = left < STAGE ? left : STAGE;
-        uint64_t whole = (n + SLOT - 1) / SLOT * SLOT;
-        if (q->way == OUT)
-            memcpy(q->stage, x->memory + i, (size_t)n);
-        int error = move_all(q->all, q->way, q->stage, x->at + i, whole);
+    for (uint64_t i = 0, n; i < x->bytes; i += n) {
+        uint64_t room = STAGE - (x->at + i) % SLOT, left = x->bytes - i;
+        n = left < room ? left : room;
+        int error = move_stage(q, x, i, n);
         if (error)
             return error;
-        if (q->way == IN)
-            memcpy(x->memory + i, q->stage, (size_t)n);
     }
     return 0;
 }
@@ -184,7 +243,7 @@ EdlTicket
 edl_offload(const EdlInstance *m, EdlRegion to, int64_t at, const void *from,
             int64_t bytes)
 {
-    Copy x = {(unsigned char *)(uintptr_t)from, to, (uint64_t)at,
+    Copy x = {(unsigned char *)(uintptr_t)from, to, 0, (uint64_t)at,
               (uint64_t)bytes};
     return begin(m, OUT, x);
 }
@@ -193,7 +252,7 @@ EdlTicket
 edl_fetch(const EdlInstance *m, void *to, EdlRegion from, int64_t at,
           int64_t bytes)
 {
-    Copy x = {(unsigned char *)to, from, (uint64_t)at, (uint64_t)bytes};
+    Copy x = {(unsigned char *)to, from, 0, (uint64_t)at, (uint64_t)bytes};
     return begin(m, IN, x);
 }
 
@@ -211,7 +270,8 @@ void
 edl_offload_now(const EdlInstance *m, EdlRegion to, uint64_t at,
                 const void *from, uint64_t bytes)
 {
-    edl_wait(m, edl_offload(m, to, (int64_t)at, from, (int64_t)bytes));
+    Copy x = {(unsigned char *)(uintptr_t)from, to, 1, at, bytes};
+    edl_wait(m, begin(m, OUT, x));
 }
 
 void
@@ -273,14 +333,10 @@ open_file(EdlInstance *m, EdlCopies *c)
                         "%s: no offload file of %llu bytes in %s: %s",
                         m->model->name, (unsigned long long)o->disk_bytes,
                         folder, strerror(error));
-    for (int i = 0; i < QUEUES && direct; i++) {
-        void *stage = NULL;
-        if (posix_memalign(&stage, SLOT, STAGE) != 0)
-            return edl_fail(m, EDL_ENOMEM, "%s: out of memory",
-                            m->model->name);
-        memset(stage, 0, STAGE);
-        c->queue[i].stage = (unsigned char *)stage;
-    }
+    unsigned char *stage = m->region[EDL_IO] + o->stage;
+    stage += (SLOT - (uintptr_t)stage % SLOT) % SLOT;
+    for (int i = 0; i < QUEUES && direct; i++)
+        c->queue[i].stage = stage + (size_t)i * STAGE;
     return EDL_OK;
 }
 
@@ -334,7 +390,6 @@ end_queue(Queue *q)
     pthread_cond_destroy(&q->work);
     pthread_cond_destroy(&q->done);
     pthread_mutex_destroy(&q->mutex);
-    free(q->stage);
 }
 
 void

@@ -17,6 +17,13 @@ void edl_copies_close(EdlInstance *m);
  * phase: what was running. */
 EdlStatus edl_copies_status(EdlInstance *m, const char *phase);
 
+/* Whether one has failed since then. */
+int edl_copies_failed(const EdlInstance *m);
+/* EDL_EIO after an update that failed half way, until the state is renewed:
+ * set anew or loaded. */
+EdlStatus edl_copies_sound(EdlInstance *m);
+void edl_copies_renew(EdlInstance *m);
+
 /* A copy that is done on return; what fails shows in edl_copies_status. */
 void edl_offload_now(const EdlInstance *m, EdlRegion to, uint64_t at,
                      const void *from, uint64_t bytes);

@@ -275,6 +275,9 @@ EdlStatus
 edl_check_inputs(EdlInstance *m, const void *const *inputs,
                  int64_t microbatches)
 {
+    EdlStatus sound = edl_copies_sound(m);
+    if (sound != EDL_OK)
+        return sound;
     for (int32_t i = 0; i < m->model->ninputs; i++) {
         const EdlTensor *t = &m->model->inputs[i];
         int64_t n = edl_tensor_elements(t) * microbatches;

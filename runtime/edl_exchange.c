@@ -1,5 +1,6 @@
 #include "edl_exchange.h"
 
+#include "edl_copy.h"
 #include "edl_tensor.h"
 
 #include <stdio.h>
@@ -309,11 +310,12 @@ typedef struct Filled {
     const EdlTensor *t;
 } Filled;
 
-static void
+static int
 fill(const void *arg, int64_t first, int64_t n, void *dst)
 {
     const Filled *f = (const Filled *)arg;
     edl_gather(f->m, f->t, first, n, dst);
+    return edl_copies_failed(f->m);
 }
 
 static void

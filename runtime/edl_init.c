@@ -2,6 +2,7 @@
  * from random words to numbers. */
 #include "edl.h"
 
+#include "edl_copy.h"
 #include "edl_kernel.h"
 #include "edl_tensor.h"
 
@@ -51,7 +52,7 @@ init_tensor(EdlInstance *m, const EdlTensor *t, uint64_t seed)
     int64_t total = edl_tensor_elements(t);
     double x[CHUNK];
     double bytes[CHUNK];
-    if (t->init == EDL_INIT_CONST && t->init_a == 0)
+    if (t->init == EDL_INIT_CONST && t->init_a == 0 && t->region != EDL_DISK)
         return; /* the region is zero */
     for (int64_t first = 0; first < total; first += CHUNK) {
         int64_t n = total - first < CHUNK ? total - first : CHUNK;
@@ -73,6 +74,7 @@ edl_init_params(EdlInstance *m, uint64_t seed)
     memset(&m->count, 0, sizeof m->count);
     m->count.seed = seed;
     m->phase = 0;
+    edl_copies_renew(m);
     /* Padding too: a checkpoint never sees it, but a comparison of regions
      * might. */
     edl_zero_region(m, EDL_STATE);

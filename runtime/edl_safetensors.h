@@ -50,13 +50,14 @@ void edl_st_close(EdlSt *st);
 const EdlStEntry *edl_st_find(const EdlSt *st, const char *name);
 const char *edl_st_meta(const EdlSt *st, const char *key);
 
-/* A tensor to be written: fill(arg, first, n, dst) gives its elements. */
+/* A tensor to be written: fill(arg, first, n, dst) gives its elements; not 0:
+ * it cannot. */
 typedef struct EdlStOut {
     const char *name;
     EdlDtype dtype;
     int32_t ndim;
     const int64_t *dims;
-    void (*fill)(const void *arg, int64_t first, int64_t n, void *dst);
+    int (*fill)(const void *arg, int64_t first, int64_t n, void *dst);
     const void *arg;
 } EdlStOut;
 

@@ -145,7 +145,7 @@ by_width(const void *a, const void *b)
 #define CHUNK_BYTES 65536
 
 static EdlStatus
-write_tensor(const EdlStOut *o, EdlStSink sink, void *user)
+write_tensor(const EdlStOut *o, EdlStSink sink, void *user, EdlError *e)
 {
     double aligned[CHUNK_BYTES / sizeof(double)];
     int64_t total = (int64_t)out_elements(o);
@@ -154,7 +154,8 @@ write_tensor(const EdlStOut *o, EdlStSink sink, void *user)
     for (int64_t first = 0; first < total; first += chunk) {
         int64_t n = total - first < chunk ? total - first : chunk;
         uint64_t bytes = ((uint64_t)n * (uint64_t)bits + 7) / 8;
-        o->fill(o->arg, first, n, aligned);
+        if (o->fill(o->arg, first, n, aligned) != 0)
+            return edl_error(e, EDL_EIO, "%s cannot be read", o->name);
         EdlStatus s = sink(user, aligned, bytes);
         if (s != EDL_OK)
             return s;
@@ -182,7 +183,7 @@ edl_st_write(EdlStOut *outs, int64_t n, const EdlStMeta *metas, int64_t nmetas,
         s = sink(user, t.at, t.size);
     free(t.at);
     for (int64_t i = 0; i < n && s == EDL_OK; i++)
-        s = write_tensor(&outs[i], sink, user);
+        s = write_tensor(&outs[i], sink, user, e);
     return s;
 }
 

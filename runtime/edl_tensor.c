@@ -1,5 +1,6 @@
 #include "edl_tensor.h"
 
+#include "edl_copy.h"
 #include "edl_kernel.h"
 
 #include <stdio.h>
@@ -84,7 +85,28 @@ edl_zero_region(const EdlInstance *m, EdlRegion r)
 EdlStatus
 edl_device_status(EdlInstance *m)
 {
-    return m->model->device ? m->model->device->status(m) : EDL_OK;
+    return m->model->device ? m->model->device->status(m)
+                            : edl_copies_status(m, "a call");
+}
+
+/* n bytes of a tensor, from its byte `at` on. */
+static void
+get_at(const EdlInstance *m, const EdlTensor *t, size_t at, void *dst, size_t n)
+{
+    if (t->region == EDL_DISK)
+        edl_fetch_now(m, dst, EDL_DISK, t->offset + at, n);
+    else
+        edl_get_bytes(m, dst, edl_address(m, t) + at, n);
+}
+
+static void
+put_at(const EdlInstance *m, const EdlTensor *t, size_t at, const void *src,
+       size_t n)
+{
+    if (t->region == EDL_DISK)
+        edl_offload_now(m, EDL_DISK, t->offset + at, src, n);
+    else
+        edl_put_bytes(m, edl_address(m, t) + at, src, n);
 }
 
 /* ---- between layout and logical order ---- */
@@ -137,20 +159,18 @@ void
 edl_gather(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
            void *dst)
 {
-    const unsigned char *base = edl_address(m, t);
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     unsigned char *out = (unsigned char *)dst;
     if (size == 0) {
-        edl_get_bytes(m, dst, base, (size_t)edl_tensor_bytes(t));
+        get_at(m, t, 0, dst, (size_t)edl_tensor_bytes(t));
         return;
     }
     if (edl_tensor_dense(t)) {
-        edl_get_bytes(m, dst, base + (size_t)first * size, (size_t)n * size);
+        get_at(m, t, (size_t)first * size, dst, (size_t)n * size);
     } else {
         Walk w = walk_from(t, first);
         for (int64_t i = 0; i < n; i++, walk_next(t, &w))
-            edl_get_bytes(m, out + (size_t)i * size,
-                          base + w.at * (int64_t)size, size);
+            get_at(m, t, (size_t)w.at * size, out + (size_t)i * size, size);
     }
     if (t->scale != 1.0)
         apply_scale(t, n, dst);
@@ -160,21 +180,19 @@ void
 edl_scatter(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
             const void *src)
 {
-    unsigned char *base = edl_address(m, t);
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     const unsigned char *in = (const unsigned char *)src;
     if (size == 0) {
-        edl_put_bytes(m, base, src, (size_t)edl_tensor_bytes(t));
+        put_at(m, t, 0, src, (size_t)edl_tensor_bytes(t));
         return;
     }
     if (edl_tensor_dense(t)) {
-        edl_put_bytes(m, base + (size_t)first * size, src, (size_t)n * size);
+        put_at(m, t, (size_t)first * size, src, (size_t)n * size);
         return;
     }
     Walk w = walk_from(t, first);
     for (int64_t i = 0; i < n; i++, walk_next(t, &w))
-        edl_put_bytes(m, base + w.at * (int64_t)size, in + (size_t)i * size,
-                      size);
+        put_at(m, t, (size_t)w.at * size, in + (size_t)i * size, size);
 }
 
 /* ---- get and set ---- */

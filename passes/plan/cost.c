@@ -89,7 +89,8 @@ static bool
 is_free(const Node *n)
 {
     return (op_info[n->op].flags & (OP_VIEW | OP_TENSOR)) ||
-           n->op == OP_const || n->op == OP_iota || n->op == OP_concat;
+           n->op == OP_const || n->op == OP_iota || n->op == OP_concat ||
+           n->op == OP_offload || n->op == OP_fetch || n->op == OP_wait;
 }
 
 static void

@@ -2,6 +2,9 @@
 
 #include "ir/copy.h"
 #include "passes/pass.h"
+#include "passes/plan/cost.h"
+#include "passes/plan/flow.h"
+#include "passes/plan/ladder_moves.h"
 #include "passes/plan/ladder_parts.h"
 
 enum { LEAST_CHUNK = 32 };
@@ -32,14 +35,24 @@ ladder_halve(Module *m, int times)
         }
 }
 
-Module *
-ladder_judge(Arena *a, Module *m, const Drop *d, int halved)
+static void
+apply(Ladder *l, const Rung *r, Module *m)
 {
-    Module *copy = module_copy(a, diag_new(a), m);
+    ladder_halve(m, r->halved);
+    if (r->n > 0) {
+        ladder_choose(l->drop, r);
+        drop_apply(l->drop, m);
+    }
+    moves_apply(l, r, m);
+}
+
+Module *
+ladder_judge(Arena *a, Ladder *l, const Rung *r)
+{
+    Module *copy = module_copy(a, diag_new(a), l->m);
     module_set_option(copy, "limit", "");
-    ladder_halve(copy, halved);
-    if (d)
-        drop_apply(d, copy);
+    if (r)
+        apply(l, r, copy);
     for (int i = PASS_phases; i < PASS_COUNT; i++)
         if (!pass_info[i].run(copy))
             return NULL;
@@ -64,73 +77,103 @@ ladder_choose(Drop *d, const Rung *r)
         drop_add(d, r->values[i]);
 }
 
+static void
+judge(Ladder *l, Rung *r)
+{
+    Arena *a = arena_new();
+    const Module *m = ladder_judge(a, l, r);
+    r->total = m ? ladder_bytes(m) : INT64_MAX;
+    if (m && ladder_moves(r))
+        r->stall = flow_program(m, "step") - cost_program(m, "step");
+    arena_free(a);
+}
+
 int64_t
 ladder_total(Ladder *l, int rung)
 {
     Rung *r = &l->at.at[rung];
-    if (r->total < 0) {
-        Arena *a = arena_new();
-        ladder_choose(l->drop, r);
-        const Module *m = ladder_judge(a, l->m, l->drop, r->halved);
-        r->total = m ? ladder_bytes(m) : INT64_MAX;
-        arena_free(a);
-    }
+    if (r->total < 0)
+        judge(l, r);
     return r->total;
 }
 
 int64_t
 ladder_ns(const Ladder *l, int rung)
 {
-    return l->step_ns + l->batches * l->at.at[rung].ns;
+    const Rung *r = &l->at.at[rung];
+    return l->step_ns + l->batches * r->ns + r->stall;
+}
+
+bool
+ladder_moves(const Rung *r)
+{
+    return r->n_moved > 0 || r->states > 0;
 }
 
 void
 ladder_apply(Ladder *l, int rung, Module *m)
 {
-    ladder_halve(m, l->at.at[rung].halved);
-    if (l->at.at[rung].n == 0)
-        return;
-    ladder_choose(l->drop, &l->at.at[rung]);
-    drop_apply(l->drop, m);
+    apply(l, &l->at.at[rung], m);
 }
 
 /* ---- choosing ---- */
 
-int
-ladder_fastest(Ladder *l, int64_t limit)
+static bool
+is_open(const Rung *r, bool again)
 {
-    for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].least <= limit && ladder_total(l, i) <= limit)
-            return i;
-    return -1;
+    return again || (r->n == 0 && r->halved == 0);
 }
 
-/* One that is not judged and may take fewer bytes; -1: none. */
-static int
-most_promising(const Ladder *l, int64_t bytes)
+/* Rungs stand by the time that they take at least: what comes behind one that
+ * takes no longer need not be judged. */
+int
+ladder_fastest(Ladder *l, int64_t limit, bool again)
 {
     int best = -1;
     for (int i = 0; i < l->at.n; i++) {
         const Rung *r = &l->at.at[i];
-        if (r->total < 0 && r->least < bytes &&
+        if (best >= 0 && l->step_ns + r->floor >= ladder_ns(l, best))
+            break;
+        if (r->least > limit || !is_open(r, again))
+            continue;
+        if (ladder_total(l, i) <= limit &&
+            (best < 0 || ladder_ns(l, i) < ladder_ns(l, best)))
+            best = i;
+    }
+    return best;
+}
+
+/* One that is not judged and may take fewer bytes; -1: none. */
+static int
+most_promising(const Ladder *l, int64_t bytes, bool again)
+{
+    int best = -1;
+    for (int i = 0; i < l->at.n; i++) {
+        const Rung *r = &l->at.at[i];
+        if (r->total < 0 && r->least < bytes && is_open(r, again) &&
             (best < 0 || r->least < l->at.at[best].least))
             best = i;
     }
     return best;
 }
 
+/* Of those that take as few bytes the fastest. */
 int
-ladder_smallest(Ladder *l)
+ladder_smallest(Ladder *l, bool again)
 {
     int64_t bytes = ladder_total(l, 0);
+    int best = 0;
     for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes)
+        if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes &&
+            is_open(&l->at.at[i], again))
             bytes = l->at.at[i].total;
-    for (int i; (i = most_promising(l, bytes)) >= 0;)
+    for (int i; (i = most_promising(l, bytes, again)) >= 0;)
         if (ladder_total(l, i) < bytes)
             bytes = ladder_total(l, i);
     for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].total == bytes)
-            return i;
-    return 0;
+        if (l->at.at[i].total == bytes && is_open(&l->at.at[i], again) &&
+            (l->at.at[best].total != bytes ||
+             ladder_ns(l, i) < ladder_ns(l, best)))
+            best = i;
+    return best;
 }

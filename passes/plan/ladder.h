@@ -14,13 +14,29 @@ typedef struct Rung {
     int64_t load;  /* bytes of copies and stash in use at once, about */
     int64_t least; /* bytes: it takes no fewer, about */
     int64_t total; /* bytes of all regions; -1: not judged yet */
+    /* what leaves the device: */
+    const int *moved; /* stashed values, by number */
+    int n_moved;
+    int states;    /* optimizer states of so many parameters */
+    int ahead;     /* of plan/ahead.h */
+    int order;     /* among rungs that differ in it alone */
+    int64_t floor; /* ns beside those of a step that keeps all, at least */
+    int64_t stall; /* ns that a step waits for copies; before the rung is
+                    * judged: at least */
 } Rung;
+
+typedef struct MovedState {
+    int at; /* of the parameter, among the module's tensors */
+    int64_t bytes;
+} MovedState;
 
 typedef struct Ladder {
     Arena *a;
     Module *m;
     Drop *drop;
-    VEC(Rung) at;     /* by time, then by least bytes; the first keeps all */
+    VEC(Rung) at;     /* by the least time, then by least bytes; the first
+                       * keeps all */
+    VEC(MovedState) states; /* the largest first */
     int last;         /* the rung that makes everything in blocks again */
     int64_t step_ns;  /* of a step that makes nothing again */
     int64_t batches;  /* microbatches in a step */
@@ -32,12 +48,15 @@ Ladder *ladder_make(Arena *a, Module *m);
 
 /* Bytes of all regions of the device under a rung. */
 int64_t ladder_total(Ladder *l, int rung);
-/* The predicted time of a step under it. */
+/* The predicted time of a step under it; before it is judged: at least. */
 int64_t ladder_ns(const Ladder *l, int rung);
-/* The fastest that takes at most so many bytes; -1: none does. */
-int ladder_fastest(Ladder *l, int64_t limit);
+/* The fastest that takes at most so many bytes; -1: none does. again: it may
+ * make values again. */
+int ladder_fastest(Ladder *l, int64_t limit, bool again);
+/* It moves something off the device. */
+bool ladder_moves(const Rung *r);
 /* The one that takes the fewest. */
-int ladder_smallest(Ladder *l);
+int ladder_smallest(Ladder *l, bool again);
 /* Rewrites m's main as the rung says. */
 void ladder_apply(Ladder *l, int rung, Module *m);
 

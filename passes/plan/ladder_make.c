@@ -6,6 +6,7 @@
 #include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/ladder_moves.h"
 #include "passes/plan/ladder_parts.h"
 #include "passes/plan/ladder_steps.h"
 
@@ -223,13 +224,22 @@ static int
 by_time(const void *a, const void *b)
 {
     const Rung *x = a, *y = b;
-    bool x_first = !x->n && !x->halved, y_first = !y->n && !y->halved;
+    bool x_first = !x->n && !x->halved && !ladder_moves(x);
+    bool y_first = !y->n && !y->halved && !ladder_moves(y);
     if (x_first != y_first)
         return x_first ? -1 : 1;
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? -1 : 1;
+    if (x->floor != y->floor)
+        return x->floor < y->floor ? -1 : 1;
+    if (ladder_moves(x) != ladder_moves(y))
+        return ladder_moves(y) ? -1 : 1;
     if (x->least != y->least)
-        return x->least < y->least ? -1 : 1;
+        return (x->least < y->least) == ladder_moves(x) ? 1 : -1;
+    if (x->order != y->order)
+        return x->order - y->order;
+    if (x->states != y->states)
+        return x->states - y->states;
+    if (x->n_moved != y->n_moved)
+        return x->n_moved - y->n_moved;
     if (x->halved != y->halved)
         return x->halved - y->halved;
     if (x->n != y->n)
@@ -242,6 +252,7 @@ find_last(Ladder *l, const Values *values)
 {
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
+            !ladder_moves(&l->at.at[i]) &&
             (values->n == 0 || memcmp(l->at.at[i].values, values->at,
                                       sizeof(int) * (size_t)values->n) == 0))
             l->last = i;
@@ -273,7 +284,17 @@ add_halved(Make *k)
 }
 
 static void
-fill(Make *k)
+sort_rungs(Ladder *l)
+{
+    for (int i = 0; i < l->at.n; i++) {
+        Rung *r = &l->at.at[i];
+        r->floor = l->batches * r->ns + r->stall;
+    }
+    qsort(l->at.at, (size_t)l->at.n, sizeof(Rung), by_time);
+}
+
+static void
+fill(Make *k, const Module *kept)
 {
     Values last = {0};
     add_rung(k, &last);
@@ -282,7 +303,9 @@ fill(Make *k)
     add_all_segments(k);
     add_all_spaced(k);
     add_halved(k);
-    qsort(k->l->at.at, (size_t)k->l->at.n, sizeof(Rung), by_time);
+    sort_rungs(k->l);
+    moves_add(k->l, kept);
+    sort_rungs(k->l);
     find_last(k->l, &last);
 }
 
@@ -353,10 +376,10 @@ Ladder *
 ladder_make(Arena *a, Module *m)
 {
     Ladder *l = ARENA_NEW(a, Ladder);
-    Module *kept = ladder_judge(a, m, NULL, 0);
+    *l = (Ladder){.a = a, .m = m};
+    Module *kept = ladder_judge(a, l, NULL);
     if (!kept)
         return NULL;
-    *l = (Ladder){.a = a, .m = m};
     l->drop = drop_new(a, module_graph(m, "main"), kept);
     l->step_ns = cost_program(kept, "step");
     l->batches = m->train ? m->train->accumulate : 1;
@@ -366,7 +389,7 @@ ladder_make(Arena *a, Module *m)
     int64_t total = ladder_bytes(kept);
     if (!measure_heads(&k, kept))
         return NULL;
-    fill(&k);
+    fill(&k, kept);
     l->at.at[0].total = total;
     return l;
 }

@@ -4,9 +4,9 @@
 
 #include "passes/plan/ladder.h"
 
-/* What the later passes make of a copy of m, the chunks of its heads halved
- * so many times, with d's choice (NULL: all is kept); NULL when they fail. */
-Module *ladder_judge(Arena *a, Module *m, const Drop *d, int halved);
+/* What the later passes make of a copy of l's module under a rung (NULL: all
+ * is kept); NULL when they fail. */
+Module *ladder_judge(Arena *a, Ladder *l, const Rung *r);
 /* Of all regions of the device. */
 int64_t ladder_bytes(const Module *m);
 bool ladder_is_head(const Node *n);
