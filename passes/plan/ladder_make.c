@@ -14,6 +14,7 @@ enum {
     PARTS = 24, /* rungs at most for a step of equal blocks */
     ATOMS = 16000, /* in larger graphs that take longer, fewer */
     LEAST_PARTS = 6,
+    BETWEEN = 4, /* parts of the bytes of a step of one block, at most */
     RUNGS = 64, /* rungs at most, about, for what is in no block */
     HALVINGS = 3,
     SPACED = 8,
@@ -128,6 +129,25 @@ count_parts(const Make *k)
     return parts < LEAST_PARTS ? LEAST_PARTS : parts;
 }
 
+/* The last of the blocks that step together goes there by the choices between,
+ * so that a little memory is not worth as much time as a whole block. */
+static void
+go_between(Make *k, const BlockKind *b, int block, int to)
+{
+    const Choice *c = b->choices.at;
+    int from = k->choice[block];
+    int64_t grain = (c[to].saved - c[from].saved) / BETWEEN;
+    int64_t last = c[from].saved;
+    for (int x = from + 1; x < to; x++) {
+        if (c[x].saved - last < grain || c[to].saved - c[x].saved < grain)
+            continue;
+        last = c[x].saved;
+        k->choice[block] = x;
+        add_state(k);
+    }
+    k->choice[block] = to;
+}
+
 /* Early blocks first: what they make again they need last. */
 static void
 take_step(Make *k, const Step *s)
@@ -135,8 +155,11 @@ take_step(Make *k, const Step *s)
     const BlockKind *b = &k->blocks->kinds.at[s->kind];
     int parts = count_parts(k), part = (b->members.n + parts - 1) / parts;
     for (int i = 0; i < b->members.n; i++) {
+        bool last = (i + 1) % part == 0 || i + 1 == b->members.n;
+        if (last && b->members.n > 1)
+            go_between(k, b, b->members.at[i], s->to);
         k->choice[b->members.at[i]] = s->to;
-        if ((i + 1) % part == 0 || i + 1 == b->members.n)
+        if (last)
             add_state(k);
     }
 }
