@@ -1,8 +1,12 @@
-"""random_models.py SEED N: an .edl file of N random models, each with a loss
-and parameters, whose groups, views and places in memory are not chosen by
-hand. Values stay small: what grows goes through tanh."""
+"""random_models.py SEED N [SIZE...]: an .edl file of N random models, each
+with a loss and parameters, whose groups, views and places in memory are not
+chosen by hand; SIZE: of an axis. Values stay small: what grows goes through
+tanh."""
 import random
 import sys
+
+
+SIZES = [int(x) for x in sys.argv[3:]] or [3, 4, 17, 33]
 
 
 class Model:
@@ -20,8 +24,7 @@ class Model:
             self.pool.append((f"p{i}", shape))
 
     def shape(self):
-        dims = [3, 4, 17, 33]
-        return tuple(self.rng.choice(dims)
+        return tuple(self.rng.choice(SIZES)
                      for _ in range(self.rng.choice([2, 3, 3])))
 
     def add(self, shape, text):
@@ -112,7 +115,7 @@ class Model:
         y, t = self.rng.choice(fits)
         if t == s and not (len(s) == 2 and s[0] == s[1]):
             y, t = f"{y}'", s[:-2] + (s[-1], s[-2])
-        if s[-2] * t[-1] > 3000:
+        if s[-2] * t[-1] > max(3000, max(SIZES)**2):
             return self.unary()
         self.add(s[:-1] + (t[-1],), f"tanh(({x} @ {y})*0.2)")
 
