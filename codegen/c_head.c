@@ -12,12 +12,13 @@ typedef struct Head {
     Classes classes;
     const Value *w; /* the weight, as it lies in memory */
     bool bf16;      /* products of bf16; logits lie as f32 */
+    bool narrow;    /* but their gradient as bf16: on a device */
     const char *row;    /* C text of the first row of the chunk */
     int64_t chunk_rows; /* of the chunk that is emitted */
 } Head;
 
 static Head
-head_of(const Node *n)
+head_of(Cg *cg, const Node *n)
 {
     Head h = {.group = n};
     graph_each(n->body, b) {
@@ -38,6 +39,7 @@ head_of(const Node *n)
     h.w = w->def->graph == n->body && w->def->op == OP_cast ? w->def->args[0]
                                                             : w;
     h.bf16 = x->type.dtype == DT_bf16;
+    h.narrow = h.bf16 && h.grad && cg->cuda;
     h.rows = x->type.dim[0];
     h.inner = x->type.dim[1];
     h.chunk = node_int(n, "chunk", h.rows);
@@ -71,6 +73,17 @@ static const char *
 logits_of(Cg *cg, const Head *h)
 {
     return address_scratch(cg, h->group, 0, DT_f32, "logits");
+}
+
+/* The gradient of the logits: over them, or as bf16 behind the losses. */
+static const char *
+slopes_of(Cg *cg, const Head *h)
+{
+    if (!h->narrow)
+        return logits_of(cg, h);
+    int64_t at = scratch_part(4 * h->chunk * h->classes.n) +
+                 scratch_part(4 * h->rows);
+    return address_scratch(cg, h->group, at, DT_bf16, "slopes");
 }
 
 static const char *
@@ -116,8 +129,9 @@ rows_body(Kernel *k)
     Type t = {.dtype = DT_f32, .rank = 2, .dim = {h->chunk_rows, cl->n}};
     Loops s = loops_new(k, &t, 2u);
     Cells c = cells_new(k, &s);
-    int logits = address_access(&s, DT_f32, logits_of(cg, h), h->grad != NULL,
-                                "logits", cl->n, 1);
+    int logits = address_access(&s, DT_f32, logits_of(cg, h),
+                                h->grad && !h->narrow, "logits", cl->n, 1);
+    int slopes = logits;
     int x = cells_load(&c, logits, "logit");
     int ids = address_access(&s, targets->type.dtype, rows_of(cg, h, targets),
                              false, "targets", targets->layout.stride[0], 0);
@@ -130,9 +144,12 @@ rows_body(Kernel *k)
     int scale = -1;
     if (h->grad) {
         scale = scale_of(&c, h);
+        if (h->narrow)
+            slopes = address_access(&s, DT_bf16, slopes_of(cg, h), true,
+                                    "slopes", cl->n, 1);
         cells_store(&c,
                     classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
-                    logits);
+                    slopes);
     }
     kernel_fault(k);
     k->comment =
@@ -150,7 +167,8 @@ rows_body(Kernel *k)
     loops_close_single(&s);
     if (h->grad) {
         classes_emit_hit(&c, cl, DT_f32, lse, scale, "own");
-        classes_put_hit(&c, valid, loops_element(&s, logits, "at"), "hit");
+        classes_put_hit(&c, valid, loops_element(&s, slopes, "at"),
+                        h->narrow ? c_store(cg->arena, DT_bf16, "hit") : "hit");
     }
     loops_close(&s);
 }
@@ -164,7 +182,8 @@ workspace_of(Cg *cg, const Head *h)
     if (!cg->cuda)
         return NULL;
     int64_t at = scratch_part(4 * h->chunk * h->classes.n) +
-                 scratch_part(4 * h->rows);
+                 scratch_part(4 * h->rows) +
+                 scratch_slopes(h->group, h->chunk);
     return address_scratch(cg, h->group, at, DT_f32, "workspace");
 }
 
@@ -197,12 +216,12 @@ emit_dx(Cg *cg, const Head *h)
     const Value *w = h->w, *dx = h->dx->results[0];
     bool tb = node_flag(h->dx, "tb");
     ProductSpec p = {.bf16 = h->bf16,
-                     .a_dtype = DT_f32,
+                     .a_dtype = h->narrow ? DT_bf16 : DT_f32,
                      .b_dtype = w->type.dtype,
                      .m = h->chunk_rows,
                      .n = h->inner,
                      .k = h->classes.n,
-                     .a = logits_of(cg, h),
+                     .a = slopes_of(cg, h),
                      .a_row = h->classes.n,
                      .a_col = 1,
                      .b = address_value(cg, w, 0),
@@ -232,15 +251,16 @@ emit_dw(Cg *cg, const Head *h)
     const Value *x = h->logits->args[0];
     const Tensor *to = h->sum->tensor;
     bool left = h->dw->args[0] != x;
+    Dtype slopes = h->narrow ? DT_bf16 : DT_f32;
     ProductSpec p = {.bf16 = h->bf16,
-                     .a_dtype = left ? DT_f32 : x->type.dtype,
-                     .b_dtype = left ? x->type.dtype : DT_f32,
+                     .a_dtype = left ? slopes : x->type.dtype,
+                     .b_dtype = left ? x->type.dtype : slopes,
                      .k = h->chunk_rows,
                      .c = address_tensor(cg, to, 0),
                      .c_row = to->layout.stride[0],
                      .add = dw_add(cg, h),
                      .workspace = workspace_of(cg, h)};
-    const char *d = logits_of(cg, h), *rows = rows_of(cg, h, x);
+    const char *d = slopes_of(cg, h), *rows = rows_of(cg, h, x);
     p.m = left ? h->classes.n : h->inner;
     p.n = left ? h->inner : h->classes.n;
     p.a = left ? d : rows;
@@ -305,7 +325,7 @@ emit_chunks(Cg *cg, Head *h)
 void
 c_head(Cg *cg, const Node *n)
 {
-    Head h = head_of(n);
+    Head h = head_of(cg, n);
     const Value *valid = h.loss->results[2];
     if (!can_emit(&h)) {
         cg_refuse(cg, n, "a head of this form has no C");

@@ -126,7 +126,11 @@ classes_put_hit(Cells *c, int valid, const char *to, const char *hit)
     if (c->loops->mode == MODE_element)
         mine = "at == c";
     else if (c->loops->mode == MODE_block)
-        mine = "at % blockDim.x == threadIdx.x";
+        mine = arena_printf(c->k->cg->arena,
+                            c->loops->each > 1
+                                ? "at / %d %% blockDim.x == threadIdx.x"
+                                : "at %% blockDim.x == threadIdx.x",
+                            c->loops->each);
     if (when || mine)
         emit_line(e, "if (%s%s%s)", when ? when : "",
                   when && mine ? " && " : "", mine ? mine : "");

@@ -1,5 +1,5 @@
 /* Passes over a row on a device. A block's threads share a row: thread t does
- * columns t, t + threads, ... in every pass, so what a pass stores is read by
+ * columns t, t + threads, ... (or so many neighbours) in every pass, so what a pass stores is read by
  * the thread that stored it. A fold adds up a thread's columns in order, then
  * the threads as a fixed tree. */
 #include "codegen/cells_pass.h"
@@ -70,14 +70,17 @@ end_folds(Cells *c, int level)
     }
 }
 
-/* ---- four elements a thread ---- */
+/* ---- neighbours that a thread does ---- */
 
+/* In this pass. */
 static bool
-is_stored(const Cells *c, int access)
+is_stored(const Cells *c, int access, int level)
 {
-    for (int i = 0; i < c->stores.n; i++)
-        if (c->stores.at[i].access == access)
+    for (int i = 0; i < c->stores.n; i++) {
+        const CellStore *s = &c->stores.at[i];
+        if (s->access == access && cells_store_level(c, s) == level)
             return true;
+    }
     return false;
 }
 
@@ -90,40 +93,55 @@ is_loaded(const Cells *c, int access)
     return false;
 }
 
-/* Reads all that is read so, and opens a loop over the four. */
+static const char *
+lane_type(const Access *a)
+{
+    return a->dtype == DT_f32 ? "float" : "uint16_t";
+}
+
+/* Opens a loop over the neighbours. */
 static bool
 open_lanes(Cells *c)
 {
-    Loops *s = c->loops;
-    Emit *e = &c->k->out;
-    bool any = false;
-    for (int i = 0; i < s->access.n; i++) {
-        const Access *a = &s->access.at[i];
-        if (!a->lanes)
-            continue;
-        any = true;
-        emit_line(e, "float %s[4];", a->lanes);
-        if (is_loaded(c, i))
-            emit_line(e, "edl_load4(%s, %s + c0);", a->lanes, a->base);
-    }
-    if (!any)
+    if (c->loops->each <= 1)
         return false;
-    emit_line(e, "#pragma unroll");
-    emit_open(e, "for (int l = 0; l < 4; l++)");
+    emit_line(&c->k->out, "#pragma unroll");
+    emit_open(&c->k->out, "for (int l = 0; l < %d; l++)", c->loops->each);
     return true;
 }
 
+/* Before the loop, which begins at `start`, reads what it uses. */
 static void
-close_lanes(Cells *c, size_t body)
+read_lanes(Cells *c, size_t start)
+{
+    Loops *s = c->loops;
+    Arena *a = c->k->cg->arena;
+    for (int i = s->access.n - 1; i >= 0; i--) {
+        const Access *x = &s->access.at[i];
+        if (!x->lanes)
+            continue;
+        if (is_loaded(c, i))
+            emit_if_used(&c->k->out, start, x->lanes,
+                         arena_printf(a, "edl_load%d(%s, %s + c0);", s->each,
+                                      x->lanes, x->base));
+        emit_if_used(&c->k->out, start, x->lanes,
+                     arena_printf(a, "%s %s[%d];", lane_type(x), x->lanes,
+                                  s->each));
+    }
+}
+
+static void
+close_lanes(Cells *c, size_t start, size_t body, int level)
 {
     Loops *s = c->loops;
     Emit *e = &c->k->out;
     emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
     emit_close(e, "");
     for (int i = 0; i < s->access.n; i++)
-        if (s->access.at[i].lanes && is_stored(c, i))
-            emit_line(e, "edl_store4(%s + c0, %s);", s->access.at[i].base,
-                      s->access.at[i].lanes);
+        if (s->access.at[i].lanes && is_stored(c, i, level))
+            emit_line(e, "edl_store%d(%s + c0, %s);", s->each,
+                      s->access.at[i].base, s->access.at[i].lanes);
+    read_lanes(c, start);
 }
 
 static int
@@ -135,7 +153,12 @@ open_columns(Cells *c)
     int64_t n = s->inner[s->n_inner - 1];
     if (s->mode == MODE_element)
         return open;
-    if (s->mode == MODE_block)
+    if (s->mode == MODE_block && s->each > 1)
+        emit_open(e,
+                  "for (int32_t c0 = threadIdx.x * %d; c0 < %" PRId64
+                  "; c0 += blockDim.x * %d)",
+                  s->each, n, s->each);
+    else if (s->mode == MODE_block)
         emit_open(e,
                   "for (int32_t c = threadIdx.x; c < %" PRId64
                   "; c += blockDim.x)",
@@ -165,11 +188,12 @@ emit_pass(Cells *c, int level)
         return;
     start_folds(c, level);
     int open = open_columns(c);
+    size_t start = c->k->out.n;
     bool lanes = open_lanes(c);
     size_t body = c->k->out.n;
     emit_body(c, level);
     if (lanes)
-        close_lanes(c, body);
+        close_lanes(c, start, body, level);
     for (int i = 0; i < open; i++)
         emit_close(&c->k->out, "");
     end_folds(c, level);

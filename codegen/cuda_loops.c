@@ -28,44 +28,61 @@ is_near(const Loops *s)
     return true;
 }
 
-/* A thread of a block does columns thread, thread + threads, ... */
+/* A thread of a block does columns thread, thread + threads, ..., or so many
+ * neighbours. */
 static int
 threads_of(const Loops *s)
 {
-    int64_t n = s->inner[s->n_inner - 1], rows = loops_rows(s);
+    int64_t n = s->inner[s->n_inner - 1] / s->each, rows = loops_rows(s);
     int64_t most = rows < 64 ? 1024 : 256;
     int64_t threads = (n + 31) / 32 * 32;
     return (int)(threads < most ? threads : most);
 }
 
-/* Four neighbouring floats of the access are 16 bytes at a multiple of 16. */
 static bool
-is_wide(const Loops *s, const Access *a)
+is_narrow(const Access *a)
 {
-    if (a->param < 0 || a->dtype != DT_f32 || a->shift || a->inner[0] != 1 ||
-        s->k->params.at[a->param].offset % 4)
+    return a->dtype == DT_bf16 || a->dtype == DT_f16;
+}
+
+/* So many neighbours of the access are 16 bytes at a multiple of 16, once or
+ * twice. */
+static bool
+is_wide(const Loops *s, const Access *a, int each)
+{
+    bool fits = each == 8 ? is_narrow(a) || a->dtype == DT_f32
+                          : a->dtype == DT_f32;
+    int step = is_narrow(a) ? 8 : 4;
+    if (!fits || a->param < 0 || a->shift || a->inner[0] != 1 ||
+        s->k->params.at[a->param].offset % step)
         return false;
     for (int i = 0; i < s->n_outer; i++)
-        if (a->outer[i] % 4)
+        if (a->outer[i] % step)
             return false;
     return true;
 }
 
-/* Elements of a thread: 4 where some operand is read or written so. */
+/* Neighbours that a thread does: 8 where some operand has 16 bits, else 4; 1
+ * where none is read or written so. */
 static int
 elements_of(Loops *s)
 {
-    bool any = false;
-    if (!s->wide || s->n_inner != 1 || s->inner[0] % 4)
+    bool any = false, narrow = false;
+    if (s->n_inner != 1)
+        return 1;
+    for (int i = 0; i < s->access.n; i++)
+        narrow |= is_narrow(&s->access.at[i]);
+    int each = narrow ? 8 : 4;
+    if (s->inner[0] % each)
         return 1;
     for (int i = 0; i < s->access.n; i++) {
         Access *a = &s->access.at[i];
-        if (!is_wide(s, a))
+        if (!is_wide(s, a, each))
             continue;
         any = true;
         a->lanes = kernel_local(s->k, "lanes");
     }
-    return any ? 4 : 1;
+    return any ? each : 1;
 }
 
 static LoopMode
@@ -85,7 +102,7 @@ open_threads(Loops *s, int64_t columns, int each)
     Kernel *k = s->k;
     Arena *a = k->cg->arena;
     const char *name = each > 1 ? "c0" : "c";
-    const char *by = each > 1 ? " * 4" : "";
+    const char *by = each > 1 ? arena_printf(a, " * %d", each) : "";
     columns /= each;
     int64_t n = loops_rows(s) * columns;
     const char *type = is_near(s) ? "int32_t" : "int64_t";
@@ -119,12 +136,15 @@ cuda_loops_open(Loops *s)
     Kernel *k = s->k;
     s->split = false;
     s->mode = mode_of(s);
+    s->each = 1;
     if (s->mode == MODE_row) {
         loops_open_rows(s, 1);
         return;
     }
+    if (s->wide || s->mode == MODE_block)
+        s->each = elements_of(s);
     if (s->mode == MODE_element) {
-        open_threads(s, loops_columns(s), elements_of(s));
+        open_threads(s, loops_columns(s), s->each);
     } else {
         k->run = RUN_blocks;
         k->count = loops_rows(s);

@@ -356,7 +356,10 @@ static bool
 has_rest(const Node *n)
 {
     const Node *matmul = scratch_matmul(n), *sum = scratch_sum(n);
-    if (n->op == OP_matmul)
+    const Value *to = scratch_product_value(n);
+    if (n->op == OP_matmul || (to && to != matmul->results[0] &&
+                               to->type.dtype == DT_bf16 &&
+                               matmul->results[0]->type.dtype == DT_f32))
         return false;
     graph_each(n->body, b)
         if (b != matmul && b->op != OP_const &&
@@ -391,8 +394,8 @@ cuda_product(Cg *cg, const Node *n, const char *path, const ProductSpec *s)
                  .k = s->k,
                  .path = path,
                  .add = s->add ? s->add : "0"};
-    p.a = (Side){.dtype = DT_f32, .row = s->a_row, .col = s->a_col};
-    p.b = (Side){.dtype = DT_f32, .row = s->b_row, .col = s->b_col};
+    p.a = (Side){.dtype = s->a_dtype, .row = s->a_row, .col = s->a_col};
+    p.b = (Side){.dtype = s->b_dtype, .row = s->b_row, .col = s->b_col};
     p.c = (Side){.dtype = DT_f32, .row = s->c_row, .col = 1};
     p.a.address = s->a;
     p.b.address = s->b;

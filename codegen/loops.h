@@ -17,7 +17,7 @@ typedef struct Access {
     const char *shift; /* C text of elements to add, or NULL: to each row, */
     bool late;         /* or, as it changes in the row, to each element */
     const char *base;  /* pointer at inner index 0, once the row is open */
-    const char *lanes; /* CUDA: an array of the four elements at c, or NULL */
+    const char *lanes; /* CUDA: an array of the elements at c0, or NULL */
 } Access;
 
 /* What a CUDA thread does: a row, an element, or a part of its block's row. */
@@ -40,7 +40,8 @@ typedef struct Loops {
     bool cells;      /* a Cells prints the inner loop, */
     bool folds;      /* which has folds */
     bool row_stores; /* and stores that do not change along it */
-    bool wide;       /* only cells are printed: a thread may do four elements */
+    bool wide;       /* only cells are printed, element by element: a thread */
+    int each;        /* may do so many neighbours */
 } Loops;
 
 /* Elements that a piece should have at least. */

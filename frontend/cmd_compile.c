@@ -19,16 +19,7 @@ take_options(Session *s, Module *m)
         return false;
     }
     module_set_option(m, "target", target ? target : "c");
-    if (!load_plan(s, m))
-        return false;
-    const char *precision = module_option(m, "precision");
-    bool cuda = target && strcmp(target, "cuda") == 0;
-    if (!cuda || !precision || strcmp(precision, "f32") == 0)
-        return true;
-    diag_error(s->diag, (Span){0},
-               "precision %s with --target=cuda needs mixed precision on a "
-               "device, which this edlc does not have yet", precision);
-    return false;
+    return load_plan(s, m);
 }
 
 static Status

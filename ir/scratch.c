@@ -111,10 +111,29 @@ is_read(const Node *n, const Value *v)
     return false;
 }
 
+/* All that the group makes is the product rounded to bf16: that value. */
+static const Value *
+rounded(const Node *n, const Value *v)
+{
+    const Value *y = NULL;
+    if (n->op != OP_fused || n->n_results != 1)
+        return NULL;
+    graph_each(n->body, b) {
+        if (b->op == OP_matmul || b->op == OP_const)
+            continue;
+        if (b->op != OP_cast || b->args[0] != v || y)
+            return NULL;
+        y = b->results[0];
+    }
+    return y && y == n->results[0] && y->type.dtype == DT_bf16 ? y : NULL;
+}
+
 const Value *
 scratch_product_value(const Node *n)
 {
-    const Value *v = scratch_matmul(n)->results[0];
+    const Value *v = scratch_matmul(n)->results[0], *y = rounded(n, v);
+    if (y)
+        return y;
     for (int i = 0; i < n->n_results; i++)
         if (n->results[i] == v)
             return v;
@@ -159,6 +178,19 @@ of_head_products(const Node *n, int64_t rows, int64_t classes)
     return most;
 }
 
+int64_t
+scratch_slopes(const Node *n, int64_t rows)
+{
+    bool narrow = false;
+    int64_t classes = 0;
+    graph_each(n->body, b) {
+        narrow |= b->op == OP_matmul && b->args[0]->type.dtype == DT_bf16;
+        if (b->op == OP_cross_entropy_grad)
+            classes = b->args[1]->type.dim[b->args[1]->type.rank - 1];
+    }
+    return narrow && on_device(n) ? scratch_part(2 * rows * classes) : 0;
+}
+
 static int64_t
 of_head(const Node *n)
 {
@@ -170,8 +202,9 @@ of_head(const Node *n)
         int64_t v = logits->dim[logits->rank - 1];
         int64_t rows = type_elements(logits) / v;
         int64_t chunk = node_int(n, "chunk", rows);
-        bytes += scratch_part(4 * (chunk < rows ? chunk : rows) * v);
-        bytes += of_cross_entropy(b);
+        chunk = chunk < rows ? chunk : rows;
+        bytes += scratch_part(4 * chunk * v);
+        bytes += of_cross_entropy(b) + scratch_slopes(n, chunk);
         if (on_device(n))
             bytes += of_head_products(n, node_int(n, "chunk", rows), v);
     }

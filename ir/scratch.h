@@ -21,7 +21,8 @@ int64_t scratch_part(int64_t bytes);
  * reduce_sum of SUM_MIN or more f32 or f64 elements to one, by itself or in a
  * group of kind reduce: 8 bytes a block, where SUM_BLOCK divides them.
  * fused, kind head: the logits of a chunk, f32[chunk, V], of all rows at
- * most; one f32 a row; of the CUDA target then the workspace of its products.
+ * most; one f32 a row; of the CUDA target then scratch_slopes, and the
+ * workspace of its products.
  * matmul of the CUDA target: the product, where it has no other place; the
  * workspace.
  * All others: 0. */
@@ -32,8 +33,11 @@ int64_t sum_blocks(const Node *n);
 
 /* Bytes that a product of m by n may use beside its operands, on a device. */
 int64_t scratch_product(int64_t m, int64_t n);
+/* Of a head on a device: the gradients of so many rows of logits, where
+ * products read them as bf16; else 0. */
+int64_t scratch_slopes(const Node *n, int64_t rows);
 /* Of a matmul or its group: the value in whose place the product is made
- * before the rest of the group; NULL: into the tensor that it is added to, or
+ * before the rest of the group, rounded if it is bf16; NULL: into the tensor that it is added to, or
  * into scratch. */
 const Value *scratch_product_value(const Node *n);
 /* The matmul of a group, and the accumulate of the product itself or NULL. */

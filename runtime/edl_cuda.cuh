@@ -170,6 +170,48 @@ edl_store4(float *to, const float (&x)[4])
     *(float4 *)(void *)to = v;
 }
 
+static __device__ __forceinline__ void
+edl_load8(float (&x)[8], const float *from)
+{
+    float low[4], high[4];
+    edl_load4(low, from);
+    edl_load4(high, from + 4);
+    for (int i = 0; i < 4; i++) {
+        x[i] = low[i];
+        x[i + 4] = high[i];
+    }
+}
+
+static __device__ __forceinline__ void
+edl_store8(float *to, const float (&x)[8])
+{
+    const float low[4] = {x[0], x[1], x[2], x[3]};
+    const float high[4] = {x[4], x[5], x[6], x[7]};
+    edl_store4(to, low);
+    edl_store4(to + 4, high);
+}
+
+/* The low half of each lies first. */
+static __device__ __forceinline__ void
+edl_load8(uint16_t (&x)[8], const uint16_t *from)
+{
+    const uint4 v = *(const uint4 *)(const void *)from;
+    const uint32_t pair[4] = {v.x, v.y, v.z, v.w};
+    for (int i = 0; i < 8; i++)
+        x[i] = (uint16_t)(pair[i / 2] >> 16 * (i % 2));
+}
+
+static __device__ __forceinline__ void
+edl_store8(uint16_t *to, const uint16_t (&x)[8])
+{
+    uint4 v;
+    v.x = x[0] | (uint32_t)x[1] << 16;
+    v.y = x[2] | (uint32_t)x[3] << 16;
+    v.z = x[4] | (uint32_t)x[5] << 16;
+    v.w = x[6] | (uint32_t)x[7] << 16;
+    *(uint4 *)(void *)to = v;
+}
+
 struct EdlSum {
     __device__ __forceinline__ float
     operator()(float a, float b) const

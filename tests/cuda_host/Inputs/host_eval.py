@@ -2,7 +2,8 @@
 programs of the CUDA target, built for the CPU (build.sh), against the
 evaluator; each under several orders of threads, blocks and streams, whose bits
 must be equal. Prints a line for each model; exit status 1 when one is wrong.
---within: what a norm may be off by, as a part of it, where bf16 rounds."""
+--within: what a norm may be off by, as a part of it, where bf16 rounds; then
+the evaluator takes the schedule, which says where."""
 import glob
 import os
 import re
@@ -34,8 +35,10 @@ def check(edlc, source, folder, model, sets, within):
     flags = [f"--inputs={folder}/in.st", "--seed=3"]
     if "program step" in sched:
         flags += ["--grads", "--steps=1"]
-    run([edlc, "eval", source, f"--model={name}",
-         f"--outputs={folder}/e.st"] + sets + flags)
+    what = [source, f"--model={name}"] + sets
+    if within:
+        what = [f"{folder}/{model}.sched"]
+    run([edlc, "eval", *what, f"--outputs={folder}/e.st"] + flags)
     first, got = run_seed(folder, model, SEEDS[0], flags)
     wrong = compare(model, load(f"{folder}/e.st"), got, within)
     for seed in SEEDS[1:]:

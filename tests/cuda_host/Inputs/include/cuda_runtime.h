@@ -35,6 +35,10 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
 typedef enum cudaError { cudaSuccess, cudaErrorInvalidValue = 1,
                          cudaErrorMemoryAllocation = 2,
                          cudaErrorStreamCaptureUnjoined = 904 } cudaError_t;
