@@ -61,8 +61,9 @@ put_tiles(Page *page, const PlanView *p)
                  p->m->over_limit ? "limit, which this does not keep"
                                   : "limit, in bytes");
     put_tile(page, arena_printf(a, "%.3f ms", (double)p->after.ns / 1e6),
-             arena_printf(a, "a step of %lld microbatches, as predicted",
-                          (long long)p->timeline.batches));
+             arena_printf(a, "a step of %lld microbatch%s, as predicted",
+                          (long long)p->timeline.batches,
+                          p->timeline.batches == 1 ? "" : "es"));
     put_tile(page, arena_printf(a, "× %.4f", plan_factor(p)),
              "of the time with all kept");
     page_put(page, "</div>\n");

@@ -6,6 +6,7 @@
 #include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/ladder_careful.h"
 #include "passes/plan/ladder_moves.h"
 #include "passes/plan/ladder_parts.h"
 #include "passes/plan/ladder_steps.h"
@@ -18,6 +19,7 @@ enum {
     RUNGS = 64, /* rungs at most, about, for what is in no block */
     HALVINGS = 3,
     SPACED = 8,
+    CAREFUL = 120, /* so many values, or fewer, are dropped with care */
     FEW_BLOCKS = 4 /* fewer are not gathered in segments */
 };
 
@@ -240,6 +242,42 @@ add_all_spaced(Make *k)
     }
 }
 
+/* With all that the other blocks may drop, and with none of it. */
+static void
+add_careful(Make *k, int block, bool others)
+{
+    const Block *b = &k->blocks->at.at[block];
+    Values list = {0};
+    for (int i = 0; others && i < k->blocks->at.n; i++)
+        if (i != block)
+            add_values_of(k, &list, i);
+    Careful c = {.d = k->l->drop, .from = b->large.at, .n = b->large.n};
+    c.base = k->stash + k->workspace[k->n_halvings - 1];
+    int *order = ARENA_ARRAY(k->a, int, b->large.n + 1);
+    ladder_choose(c.d, &(Rung){.values = list.at, .n = list.n});
+    int n = careful_find(k->a, &c, order);
+    drop_undo(c.d, 0);
+    for (int i = 0; i < n; i++) {
+        vec_push(k->a, &list, order[i]);
+        int *values = ARENA_ARRAY(k->a, int, list.n);
+        memcpy(values, list.at, sizeof *values * (size_t)list.n);
+        add_rung(k, &(Values){.at = values, .n = list.n});
+    }
+}
+
+static void
+add_all_careful(Make *k)
+{
+    for (int i = 0; i < k->blocks->at.n; i++) {
+        const Block *b = &k->blocks->at.at[i];
+        if (b->name || b->large.n > CAREFUL)
+            continue;
+        add_careful(k, i, true);
+        if (k->blocks->at.n > 1)
+            add_careful(k, i, false);
+    }
+}
+
 /* ---- the ladder ---- */
 
 /* The first rung stays the first. */
@@ -325,6 +363,7 @@ fill(Make *k, const Module *kept)
     add_values(k, &last);
     add_all_segments(k);
     add_all_spaced(k);
+    add_all_careful(k);
     add_halved(k);
     sort_rungs(k->l);
     moves_add(k->l, kept);
