@@ -401,6 +401,20 @@ is_in_regions(const Sweep *s, const Node *n)
 }
 
 static void
+refuse(Cg *cg, const Node *n)
+{
+    const Value *p = n->args[0];
+    if (p->type.dtype == DT_f32)
+        cg_refuse(cg, n, "has no C for a parameter whose gradient lies apart");
+    else
+        cg_refuse(cg, n,
+                  arena_printf(cg->arena,
+                               "updates f32 parameters, `%s` is %s; declare it "
+                               "f32 and cast where it is read",
+                               p->name, dtype_info[p->type.dtype].name));
+}
+
+static void
 collect(Sweep *s, Cg *cg, const Node *n)
 {
     if (n->op == OP_adamw || n->op == OP_sgd) {
@@ -416,9 +430,7 @@ collect(Sweep *s, Cg *cg, const Node *n)
         if (ok && s->nodes.n == 1)
             set_regions(s, n);
         if (!ok || !is_in_regions(s, n))
-            cg_refuse(cg, n,
-                      "has no C for what is no f32 parameter with a "
-                      "gradient tensor");
+            refuse(cg, n);
     }
     if (n->body)
         graph_each(n->body, b)
