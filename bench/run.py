@@ -30,9 +30,10 @@ t = time.perf_counter()
 for _ in range(20): a @ b
 print(time.perf_counter() - t)
 """
-# model, dims, GFLOP of a step (0: not counted), steps
+# model, dims, GFLOP of a step (0: not counted), steps [, precision]
 CONTESTS = [("gpt2", "B=4,T=64", 191.6, 8), ("gpt2", "B=8,T=256", 1580.0, 4),
-            ("chargpt", "", 0, 40), ("mlp", "", 0, 200), ("llama", "", 0, 60),
+            ("gpt2", "B=4,T=64", 191.6, 8, "bf16"),
+            ("gpt2", "B=8,T=256", 1580.0, 4, "bf16"), ("chargpt", "", 0, 40), ("mlp", "", 0, 200), ("llama", "", 0, 60),
             ("bert", "", 0, 60)]
 
 
@@ -76,8 +77,9 @@ class Bench:
     def peak(self):
         return last_json(output(self.front + [self.peak_program]))
 
-    def build(self, model, dims):
-        folder = os.path.join(self.a.dir, model + re.sub(r"\W", "", dims))
+    def build(self, model, dims, precision):
+        folder = os.path.join(self.a.dir, model + re.sub(r"\W", "", dims) +
+                              precision)
         source = open(os.path.join(SAMPLES, model + ".edl")).read()
         source = re.sub(r"(?m)^  (validate|checkpoint).*\n", "", source)
         source = re.sub(r"accumulate \d+", "accumulate 1", source)
@@ -90,7 +92,8 @@ class Bench:
         open(path, "w").write(source)
         out = os.path.join(folder, "out")
         output([self.a.edlc, path, "--model=" + model, "-o", out]
-               + (["--set=" + dims] if dims else []))
+               + (["--set=" + dims] if dims else [])
+               + (["--precision=" + precision] if precision else []))
         output(["make", "-s", "-C", out])
         objects = [f for f in os.listdir(out)
                    if f.endswith(".o") and not f.endswith("_main.o")]
@@ -100,7 +103,7 @@ class Bench:
                + ["-lm", "-lpthread"], cwd=out)
         return path, out
 
-    def gpt2(self, out, dims, steps):
+    def gpt2(self, out, dims, precision, steps):
         b, t = re.findall(r"\d+", dims)
         make = [self.a.python, os.path.join(HERE, "gpt2_make_inputs.py")]
         weights = os.path.join(self.a.dir, "gpt2.bin")
@@ -116,12 +119,13 @@ class Bench:
                  tokens, "--params", params],
                 [self.a.python, os.path.join(HERE, "gpt2_torch_step.py"),
                  "--ckpt", weights, "--tokens", tokens, "-B", b, "-T", t,
-                 "--steps", steps, "--threads", "2"])
+                 "--steps", steps, "--threads", "2"]
+                + (["--bf16"] if precision else []))
 
-    def contest(self, model, dims, steps):
-        path, out = self.build(model, dims)
+    def contest(self, model, dims, steps, precision):
+        path, out = self.build(model, dims, precision)
         if model == "gpt2":
-            ours, theirs = self.gpt2(out, dims, str(steps))
+            ours, theirs = self.gpt2(out, dims, precision, str(steps))
         else:
             ours = [os.path.join(out, "step"), "--steps", str(steps),
                     "--warmup", "10"]
@@ -140,14 +144,15 @@ class Bench:
                 break
         return rounds, (before["two"] + after["two"]) / 2, calm
 
-    def row(self, model, dims, gflop, steps):
-        rounds, peak, calm = self.contest(model, dims, steps)
+    def row(self, model, dims, gflop, steps, precision=""):
+        rounds, peak, calm = self.contest(model, dims, steps, precision)
         ours = statistics.median(r[0]["ms_median"] for r in rounds)
         theirs = statistics.median(r[1]["ms_median"] for r in rounds)
         ratio = statistics.median(r[0]["ms_median"] / r[1]["ms_median"]
                                   for r in rounds)
         part = f"{gflop / ours * 1e5 / peak:.0f} %" if gflop else ""
         rss = [r["rss_mib_peak"] for r in rounds[0]]
+        dims = f"{dims} {precision}".strip()
         print(f"| {model} {dims} | {ours:.3g} | {theirs:.3g} | {ratio:.2f} | "
               f"{part} | {rss[0]} | {rss[1]} | {peak:.0f}"
               f"{'' if calm else ', disturbed'} |", flush=True)
@@ -173,7 +178,7 @@ def main():
           "RSS, MiB | PyTorch's | peak, GFLOP/s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for c in CONTESTS:
-        if not b.a.only or b.a.only in f"{c[0]} {c[1]}":
+        if not b.a.only or b.a.only in " ".join((*c[:2], *c[4:])):
             b.row(*c)
 
 
