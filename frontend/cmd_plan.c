@@ -7,7 +7,7 @@
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/pass.h"
-#include "passes/plan/cost.h"
+#include "passes/plan/flow.h"
 
 enum { LARGEST = 10, WORDS = 12 };
 
@@ -57,7 +57,7 @@ find_change(PlanView *p)
 {
     const char *program = module_graph(p->m, "infer") ? "infer" : "step";
     const Planned *n = &p->m->planned;
-    int64_t ns = n->ns ? n->ns : cost_program(p->m, program);
+    int64_t ns = n->ns ? n->ns : flow_program(p->m, program);
     p->after = (CurvePoint){p->report.total, ns};
     p->before = n->ns ? (CurvePoint){n->kept_bytes, n->kept_ns} : p->after;
 }

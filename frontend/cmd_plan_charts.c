@@ -125,7 +125,8 @@ find_columns(Arena *a, const PlanView *p, bool all)
         const Moment *x = &t->at.at[i];
         double scale = (double)WIDTH / (double)t->ns;
         int from = (int)((double)x->start * scale);
-        int to = (int)((double)(x->start + x->ns) * scale);
+        int64_t next = i + 1 < t->at.n ? x[1].start : t->ns; /* it may wait */
+        int to = (int)((double)next * scale);
         int64_t total = x->stash + x->workspace;
         for (int k = from; k <= to && k < WIDTH; k++) {
             if (total < c->total[k])
@@ -213,15 +214,13 @@ charts_memory(Page *page, const PlanView *p, bool all)
 
 /* ---- queues ---- */
 
-enum { FORWARD, AGAIN, BACKWARD, UPDATE, LANES };
+enum { FORWARD, AGAIN, BACKWARD, UPDATE, OUT, IN, LANES };
 
 static const struct {
     const char *text, *color;
 } lanes[LANES] = {
-    {"forward", "#2f78c4"},
-    {"made again", "#c22f2f"},
-    {"backward", "#7d5bbe"},
-    {"update", "#3d9970"},
+    {"forward", "#2f78c4"}, {"made again", "#c22f2f"}, {"backward", "#7d5bbe"},
+    {"update", "#3d9970"},  {"copy out", "#b8862b"},   {"copy in", "#5f9ea8"},
 };
 
 static int
@@ -261,10 +260,10 @@ put_bar(Chart *c, int lane, const Bar *b)
 
 /* Bars of less than a pixel join the one that they touch. */
 static void
-add_bar(Chart *c, int lane, Bar *now, const Moment *x)
+add_bar(Chart *c, int lane, Bar *now, const Node *n, int64_t start, int64_t ns)
 {
-    double from = (double)x->start / 1e6, pixel = c->ms / WIDTH;
-    double to = from + (double)x->ns / 1e6;
+    double from = (double)start / 1e6, pixel = c->ms / WIDTH;
+    double to = from + (double)ns / 1e6;
     bool near = now->n > 0 && from - now->to < pixel / 2 &&
                 (to - from < pixel || now->to - now->from < pixel);
     if (near) {
@@ -273,24 +272,34 @@ add_bar(Chart *c, int lane, Bar *now, const Moment *x)
         return;
     }
     put_bar(c, lane, now);
-    *now = (Bar){from, to, report_node_name(x->node), x->node->block, 1};
+    *now = (Bar){from, to, report_node_name(n), n->block, 1};
 }
 
+/* Queues of copies are shown where there are copies. */
 void
 charts_queues(Page *page, const PlanView *p)
 {
-    Chart c = begin(page, p, LANES * LANE, 0);
+    const Timeline *t = &p->timeline;
+    int n = t->copies.n > 0 ? LANES : OUT;
+    Chart c = begin(page, p, n * LANE, 0);
     Bar now[LANES] = {0};
-    for (int i = 0; i < p->timeline.at.n; i++) {
-        const Moment *x = &p->timeline.at.at[i];
+    for (int i = 0; i < t->at.n; i++) {
+        const Moment *x = &t->at.at[i];
         int lane = lane_of(x);
-        add_bar(&c, lane, &now[lane], x);
+        add_bar(&c, lane, &now[lane], x->node, x->start, x->ns);
     }
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int i = 0; i < t->copies.n; i++) {
+        const Transfer *x = &t->copies.at[i];
+        int lane = x->queue == FLOW_out ? OUT : IN;
+        add_bar(&c, lane, &now[lane], x->node, x->start, x->ns);
+    }
+    for (int lane = 0; lane < n; lane++) {
         put_bar(&c, lane, &now[lane]);
         put_tag(&c, LEFT - 8, TOP + lane * LANE + LANE / 2 + 4, "end",
                 lanes[lane].text);
     }
-    put_tag(&c, LEFT, 18, "start", "compute");
+    put_tag(&c, LEFT, 18, "start",
+            n > OUT ? "compute, and copies off the device and back"
+                    : "compute");
     page_put(page, "</svg>\n");
 }

@@ -6,7 +6,11 @@
 #include "frontend/cmd_plan.h"
 #include "frontend/output.h"
 
-enum { PROCESS = 1, COMPUTE = 1 };
+enum { PROCESS = 1 };
+
+/* By queue; the number of a track is one more. */
+static const char *const track[FLOW_QUEUES] = {"compute", "copy out",
+                                               "copy in"};
 
 static json_t *
 name_event(const char *what, int thread, const char *name)
@@ -31,8 +35,21 @@ kernel_event(const Moment *x)
         json_object_set_new(args, "block", json_string(n->block));
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "ph", "X",
                      "name", report_node_name(n), "cat", category(n), "pid",
-                     PROCESS, "tid", COMPUTE, "ts", (double)x->start / 1e3,
-                     "dur", (double)x->ns / 1e3, "args", args);
+                     PROCESS, "tid", FLOW_compute + 1, "ts",
+                     (double)x->start / 1e3, "dur", (double)x->ns / 1e3, "args",
+                     args);
+}
+
+static json_t *
+copy_event(const Transfer *x)
+{
+    const Node *n = x->node;
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:{s:s, s:I}}", "ph",
+                     "X", "name", report_node_name(n), "cat",
+                     op_info[n->op].name, "pid", PROCESS, "tid",
+                     (int)x->queue + 1, "ts", (double)x->start / 1e3, "dur",
+                     (double)x->ns / 1e3, "args", "graph", x->graph->name,
+                     "bytes", (json_int_t)type_bytes(&n->results[0]->type));
 }
 
 static json_t *
@@ -52,13 +69,16 @@ plan_trace(PlanView *p, const char *path)
 {
     json_t *events = json_array(), *top = json_object();
     json_array_append_new(events, name_event("process_name", 0, p->m->name));
-    json_array_append_new(events,
-                          name_event("thread_name", COMPUTE, "compute"));
+    for (int q = 0; q < FLOW_QUEUES; q++)
+        json_array_append_new(events,
+                              name_event("thread_name", q + 1, track[q]));
     for (int i = 0; i < p->timeline.at.n; i++) {
         const Moment *x = &p->timeline.at.at[i];
         json_array_append_new(events, kernel_event(x));
         json_array_append_new(events, memory_event(p, x));
     }
+    for (int i = 0; i < p->timeline.copies.n; i++)
+        json_array_append_new(events, copy_event(&p->timeline.copies.at[i]));
     json_object_set_new(top, "displayTimeUnit", json_string("ms"));
     json_object_set_new(top, "traceEvents", events);
     char *text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(15));

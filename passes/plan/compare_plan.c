@@ -1,7 +1,7 @@
 /* What another plan changes: values that are now made again, moved or kept. */
 #include "passes/plan/compare_parts.h"
 
-#include "passes/plan/cost.h"
+#include "passes/plan/flow.h"
 #include "passes/plan/report.h"
 
 #include <ctype.h>
@@ -46,8 +46,11 @@ add_fact(Plan *p, const char *name, const char *block, int fate, bool old)
 static void
 add_node(Plan *p, const Node *n, bool old)
 {
-    if (n->op == OP_write && n->tensor->kind == TENSOR_stash)
-        add_fact(p, n->tensor->name, value_node(n->args[0])->block,
+    const Value *v = n->op == OP_write ? n->args[0] : NULL;
+    if (v && v->def->op == OP_offload)
+        v = v->def->args[0];
+    if (v && n->tensor->kind == TENSOR_stash)
+        add_fact(p, n->tensor->name, value_node(v)->block,
                  n->tensor->space == SPACE_device ? KEPT : MOVED, old);
     if (n->recomputed && !(op_info[n->op].flags & OP_VIEW))
         for (int i = 0; i < n->n_results; i++)
@@ -209,8 +212,8 @@ static void
 say_totals(Compare *c)
 {
     int64_t old = report_total(c->old), new = report_total(c->new);
-    int64_t was = cost_program(c->old, "step");
-    int64_t is = cost_program(c->new, "step");
+    int64_t was = flow_program(c->old, "step");
+    int64_t is = flow_program(c->new, "step");
     if (old != new)
         compare_say(c, "the peak goes %s by %lld bytes: %lld -> %lld",
                     new > old ? "up" : "down",

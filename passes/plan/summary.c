@@ -70,8 +70,11 @@ add_node(Make *k, const Node *n)
         add_again(k, n);
     if (n->op != OP_write || n->tensor->kind != TENSOR_stash)
         return;
+    const Value *v = n->args[0];
+    if (v->def->op == OP_offload)
+        v = v->def->args[0];
     bool here = n->tensor->space == SPACE_device;
-    add_value(k, value_node(n->args[0])->block, here ? FATE_kept : FATE_moved,
+    add_value(k, value_node(v)->block, here ? FATE_kept : FATE_moved,
               n->tensor->name, n->tensor->bytes);
 }
 

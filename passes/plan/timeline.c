@@ -1,6 +1,5 @@
 #include "passes/plan/timeline.h"
 
-#include "passes/plan/cost.h"
 #include "passes/plan/life.h"
 
 typedef struct Make {
@@ -125,39 +124,60 @@ larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What is alive at nodes that take no time counts at the next that does. */
 static void
-add_moments(Make *k, Timeline *t)
+add_moment(Make *k, Timeline *t, Moment x)
 {
-    int at = 0;
-    int64_t stash = 0, workspace = 0, most = -1;
-    t->peak = -1;
-    for (int i = 0; i < k->calls.n; i++)
-        graph_each(k->calls.at[i], n) {
+    const Moment *peak = t->peak >= 0 ? &t->at.at[t->peak] : NULL;
+    if (!peak || x.stash + x.workspace > peak->stash + peak->workspace)
+        t->peak = t->at.n;
+    vec_push(k->a, &t->at, x);
+}
+
+/* What is alive at nodes that take no time counts at the next that does. at:
+ * the position of the call's first node. */
+static void
+add_call(Make *k, Timeline *t, const Graph *g, int at)
+{
+    FlowSpans spans = {0};
+    int64_t stash = 0, workspace = 0, end = flow_graph(k->a, g, &spans);
+    const Node *n = g->first;
+    for (int i = 0; i < spans.n; i++) {
+        const FlowSpan *s = &spans.at[i];
+        int64_t start = t->ns + s->begin, ns = s->end - s->begin;
+        if (s->queue != FLOW_compute) {
+            vec_push(k->a, &t->copies,
+                     ((Transfer){g, s->node, s->queue, start, ns}));
+            continue;
+        }
+        for (bool found = false; !found; n = n->next) {
             stash = larger(stash, k->stash[at]);
             workspace = larger(workspace, k->workspace[at++]);
-            int64_t ns = cost_kernel(n);
-            if (ns == 0)
-                continue;
-            if (stash + workspace > most) {
-                most = stash + workspace;
-                t->peak = t->at.n;
-            }
-            vec_push(
-                k->a, &t->at,
-                ((Moment){k->calls.at[i], n, t->ns, ns, stash, workspace}));
-            t->ns += ns;
-            stash = workspace = 0;
+            found = n == s->node;
         }
+        add_moment(k, t, (Moment){g, s->node, start, ns, stash, workspace});
+        stash = workspace = 0;
+    }
+    t->ns += end;
+}
+
+static void
+add_calls_of_all(Make *k, Timeline *t)
+{
+    int at = 0;
+    for (int i = 0; i < k->calls.n; i++) {
+        add_call(k, t, k->calls.at[i], at);
+        graph_each(k->calls.at[i], n)
+            at++;
+    }
 }
 
 Timeline
 timeline_make(Arena *a, Module *m)
 {
     Make k = {.a = a, .m = m};
-    Timeline t = {.batches = m->train ? m->train->accumulate : 1};
+    Timeline t = {.batches = m->train ? m->train->accumulate : 1, .peak = -1};
     find_calls(&k);
     find_alive(&k);
-    add_moments(&k, &t);
+    add_calls_of_all(&k, &t);
     return t;
 }
