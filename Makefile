@@ -106,7 +106,8 @@ install: all
 	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include/edl \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(B)/edlc $(DESTDIR)$(PREFIX)/bin/edlc
-	install -m 644 $(wildcard runtime/*.[ch]) $(DESTDIR)$(DATA)/runtime
+	install -m 644 $(wildcard runtime/*.[ch] runtime/*.cu*) \
+	    $(DESTDIR)$(DATA)/runtime
 	install -m 644 lib/*.edl $(DESTDIR)$(DATA)/lib
 	install -m 644 runtime/*.h $(DESTDIR)$(PREFIX)/include/edl
 	sed 's|@PREFIX@|$(PREFIX)|' tools/edl.pc.in \

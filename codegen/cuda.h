@@ -21,6 +21,8 @@ typedef struct TableGrad {
 } TableGrad;
 bool cuda_scatter_fits(const TableGrad *g);
 void cuda_scatter(Cg *cg, const Node *n, const TableGrad *g);
+/* CMakeLists.txt; copied: the runtime lies beside the output. */
+const char *cuda_cmake(Arena *a, bool copied);
 /* Actions of the CUDA target, the table of products, and the device of the
  * model. */
 void cuda_programs(CModel *m, Emit *e);

@@ -1,5 +1,5 @@
 /* From a module to the files of out/. */
-#include "codegen/c.h"
+#include "codegen/cuda.h"
 #include "ir/base/embedded.h"
 #include "ir/text.h"
 
@@ -267,7 +267,7 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     if (!copied)
         emit_line(&e, "INSTALLED := $(shell pkg-config --variable=runtimedir "
                       "edl)\nCPPFLAGS += -I$(INSTALLED)\n"
-                      "vpath %%.c $(INSTALLED)");
+                      "vpath %%.c $(INSTALLED)\nvpath %%.cu $(INSTALLED)");
     emit_line(&e, "MODELS = $(patsubst %%_main.c,%%,$(wildcard *_main.c))");
     emit_line(&e, "RUNTIME =%s\n", runtime);
     emit_line(&e, "all: $(MODELS)\n");
@@ -324,6 +324,9 @@ emit_files(Module *m, const CodegenOptions *o, bool cuda, OutFiles *out)
     add_file(&c, out, "Makefile",
              makefile_text(&c, objects.n ? emit_string(&objects) : "",
                            o->copy_runtime));
+    if (cuda)
+        add_file(&c, out, "CMakeLists.txt",
+                 cuda_cmake(m->arena, o->copy_runtime));
     return !c.cg.failed;
 }
 
@@ -336,12 +339,6 @@ codegen_c(Module *m, const CodegenOptions *o, OutFiles *out)
 bool
 codegen_cuda(Module *m, const CodegenOptions *o, OutFiles *out)
 {
-    if (!o->copy_runtime) {
-        diag_error(m->diag, (Span){0},
-                   "the CUDA target has no installed runtime: leave out "
-                   "--runtime=installed");
-        return false;
-    }
     return emit_files(m, o, true, out);
 }
 

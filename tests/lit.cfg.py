@@ -30,8 +30,9 @@ config.substitutions += [
 ]
 if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
     config.available_features.add("shared")
-if shutil.which("nvcc"):
-    config.available_features.add("nvcc")
+for tool in ("nvcc", "cmake"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 if os.path.isdir(os.path.join(build, "fuzz")):
