@@ -110,9 +110,16 @@ open_threads(Loops *s, int64_t columns, int each)
     k->count = n;
     if (n == 1 && each == 1)
         return;
+    if (k->part_row) {
+        k->count = k->part_elements / each;
+        kernel_scalar(k, "int64_t", "first",
+                      arena_printf(a, "%s * %" PRId64 " / %d", k->part_row,
+                                   k->part_columns, each));
+    }
     head_line(k, NULL,
-              arena_printf(a, "const %s thread = (%s)edl_thread();", type,
-                           type));
+              arena_printf(a, "const %s thread = (%s)%s;", type, type,
+                           k->part_row ? "(edl_thread() + first)"
+                                       : "edl_thread()"));
     head_line(k, NULL, arena_printf(a, "if (thread >= %" PRId64 ")", n));
     head_line(k, NULL, "    return;");
     if (columns == 1) {

@@ -26,6 +26,8 @@ typedef struct Product {
     Side a, b, c;
     const char *add; /* C text of the flag */
     const char *path;
+    const char *part_row; /* C text of the first row of a part; NULL: all */
+    int64_t part_rows;
 } Product;
 
 /* ---- shapes ---- */
@@ -317,6 +319,8 @@ product_access(Loops *s, const Product *p)
     int param = to ? kernel_value(s->k, to, 0, false)
                    : kernel_address(s->k, p->c.dtype, p->c.address, false,
                                     v->name);
+    if (!to && !scratch_sum(p->node)) /* the start of a scratch */
+        s->k->params.at[param].offset = 0;
     int access = loops_strided(s, param, p->c.dtype, stride);
     s->access.at[access].type = &v->type;
     return access;
@@ -330,6 +334,9 @@ rest_body(Kernel *k)
     const Value *v = matmul->results[0];
     Loops s = loops_new(k, &v->type, 0);
     s.wide = true;
+    k->part_row = p->part_row;
+    k->part_elements = p->part_rows * p->c.row;
+    k->part_columns = p->c.row;
     Cells c = cells_new(k, &s);
     cells_bind(&c, v, cells_load(&c, product_access(&s, p), v->name));
     graph_each(n->body, b) {
@@ -368,6 +375,44 @@ has_rest(const Node *n)
     return false;
 }
 
+/* Some rows, from `row` on, and what follows. */
+static void
+emit_part(Cg *cg, const Product *all, const Product *whole, const char *row,
+          int64_t rows, const char *workspace)
+{
+    Arena *a = cg->arena;
+    Product part = *all, rest = *whole;
+    part.m = rows;
+    if (strcmp(row, "0") != 0)
+        part.a.address = arena_printf(a, "%s + %s * %" PRId64, all->a.address,
+                                      row, all->a.row);
+    rest.part_row = row;
+    rest.part_rows = rows;
+    /* what follows counts rows from the first of all */
+    rest.c.address = arena_printf(a, "%s - %s * %" PRId64, all->c.address, row,
+                                  all->c.row);
+    emit_any(cg, &part, workspace);
+    kernel_emit(cg, all->node, "after", all->path, rest_body, &rest);
+}
+
+static void
+emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows,
+           const char *workspace)
+{
+    Emit *e = &cg->calls;
+    fold_batches(p);
+    if (p->n_batch)
+        bug("codegen: a product in parts has batches");
+    int64_t last = p->m % rows;
+    emit_open(e, "for (int64_t row = 0; row < %" PRId64 "; row += %" PRId64 ")",
+              p->m - last, rows);
+    emit_part(cg, p, whole, "row", rows, workspace);
+    emit_close(e, "");
+    if (last)
+        emit_part(cg, p, whole, arena_printf(cg->arena, "%" PRId64, p->m - last),
+                  last, workspace);
+}
+
 void
 cuda_matmul(Cg *cg, const Node *n)
 {
@@ -375,10 +420,16 @@ cuda_matmul(Cg *cg, const Node *n)
     Product p = product_new(cg, n);
     Product whole = p; /* before folding: what cells see */
     bool scratch = !scratch_product_value(n) && !scratch_sum(n);
-    int64_t at = scratch ? scratch_part(type_elements(&v->type) *
+    int64_t rows = scratch_product_rows(n), columns = p.n;
+    int64_t at = scratch ? scratch_part(rows * columns *
                                         dtype_info[v->type.dtype].bits / 8)
                          : 0;
-    emit_any(cg, &p, address_scratch(cg, n, at, DT_f32, "workspace"));
+    const char *workspace = address_scratch(cg, n, at, DT_f32, "workspace");
+    if (scratch && rows < type_elements(&v->type) / columns) {
+        emit_parts(cg, &p, &whole, rows, workspace);
+        return;
+    }
+    emit_any(cg, &p, workspace);
     if (has_rest(n))
         kernel_emit(cg, n, "after", v->name, rest_body, &whole);
 }

@@ -82,6 +82,10 @@ struct Kernel {
     RunKind run;
     int64_t count;
     int threads;
+    /* Elements of a part that a call does, from row `part_row` of so many
+     * columns on; NULL: all. */
+    const char *part_row;
+    int64_t part_elements, part_columns;
     VEC(HeadLine) head;
 };
 

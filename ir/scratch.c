@@ -148,17 +148,57 @@ scratch_product_value(const Node *n)
     return NULL;
 }
 
+/* Are batches of the product no more than rows of one? */
+static bool
+is_tall(const Node *matmul)
+{
+    const Value *a = matmul->args[0];
+    const Type *t = &matmul->results[0]->type, *b = &matmul->args[1]->type;
+    int row = a->type.rank - (node_flag(matmul, "ta") ? 1 : 2);
+    int64_t next = a->type.dim[row] * a->layout.stride[row];
+    if (a->type.rank != t->rank)
+        return false;
+    for (int i = 0; i < b->rank - 2; i++)
+        if (b->dim[i] != 1)
+            return false;
+    for (int i = t->rank - 3; i >= 0; i--) {
+        if (a->type.dim[i] != t->dim[i] ||
+            (t->dim[i] != 1 && a->layout.stride[i] != next))
+            return false;
+        next *= t->dim[i];
+    }
+    return true;
+}
+
+int64_t
+scratch_product_rows(const Node *n)
+{
+    enum { MOST = 32 << 20, STEP = 256 };
+    const Node *matmul = scratch_matmul(n);
+    const Type *t = &matmul->results[0]->type;
+    int64_t line = t->dim[t->rank - 1] * dtype_info[t->dtype].bits / 8;
+    int64_t all = type_elements(t) / t->dim[t->rank - 1];
+    int64_t rows = MOST / line / STEP * STEP;
+    if (rows < STEP)
+        rows = STEP;
+    if (rows >= all || !is_tall(matmul))
+        return all;
+    int64_t parts = (all + rows - 1) / rows; /* about as large */
+    return ((all + parts - 1) / parts + STEP - 1) / STEP * STEP;
+}
+
 static int64_t
 of_matmul(const Node *n)
 {
     const Value *v = scratch_matmul(n)->results[0];
     const Type *t = &v->type;
-    int64_t bytes =
-        scratch_product(type_elements(t) / t->dim[t->rank - 1],
-                        t->dim[t->rank - 1]);
-    if (!scratch_product_value(n) && !scratch_sum(n))
-        bytes += scratch_part(type_elements(t) * dtype_info[t->dtype].bits / 8);
-    return bytes;
+    int64_t columns = t->dim[t->rank - 1];
+    int64_t rows = type_elements(t) / columns;
+    if (scratch_product_value(n) || scratch_sum(n))
+        return scratch_product(rows, columns);
+    rows = scratch_product_rows(n);
+    return scratch_product(rows, columns) +
+           scratch_part(rows * columns * dtype_info[t->dtype].bits / 8);
 }
 
 /* The largest workspace of the head's products. */

@@ -40,6 +40,10 @@ int64_t scratch_slopes(const Node *n, int64_t rows);
  * before the rest of the group, rounded if it is bf16; NULL: into the tensor that it is added to, or
  * into scratch. */
 const Value *scratch_product_value(const Node *n);
+/* Of one whose product is made in scratch: so many rows at once, batches being
+ * rows. What follows is done before the next ones, so that scratch is small
+ * and stays in the cache of the device. */
+int64_t scratch_product_rows(const Node *n);
 /* The matmul of a group, and the accumulate of the product itself or NULL. */
 const Node *scratch_matmul(const Node *n);
 const Node *scratch_sum(const Node *n);
