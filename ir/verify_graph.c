@@ -194,11 +194,20 @@ verify_copy(Walk *w, const Node *n)
         verify_fault(w->v, "%s goes by queue %d", op_info[n->op].name, queue);
 }
 
+/* Until the copies are made and all is placed, a kernel reads a tensor where
+ * it lies. */
+static bool
+is_reached(const Walk *w, const Value *x)
+{
+    return x->space == SPACE_device ||
+           (x->def->op == OP_read && !verify_is_placed(w->v->m));
+}
+
 static void
 verify_spaces(Walk *w, const Node *n)
 {
     for (int i = 0; !moves(n->op) && i < n->n_args; i++)
-        if (n->args[i]->space != SPACE_device)
+        if (!is_reached(w, n->args[i]))
             verify_fault(w->v, "operand %s is not on the device",
                          n->args[i]->name);
     for (int i = 0; !moves(n->op) && i < n->n_results; i++)

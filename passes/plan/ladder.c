@@ -59,6 +59,13 @@ ladder_judge(Arena *a, Ladder *l, const Rung *r)
     return copy;
 }
 
+void
+ladder_bound(Rung *r)
+{
+    int64_t bytes = r->kept + r->work;
+    r->least = r->others + (r->load > bytes ? r->load : bytes);
+}
+
 int64_t
 ladder_bytes(const Module *m)
 {
@@ -107,7 +114,7 @@ ladder_ns(const Ladder *l, int rung)
 bool
 ladder_moves(const Rung *r)
 {
-    return r->n_moved > 0 || r->states > 0;
+    return r->n_moved > 0 || r->states > 0 || r->weights > 0;
 }
 
 void
@@ -124,6 +131,18 @@ is_open(const Rung *r, bool again)
     return again || (r->n == 0 && r->halved == 0);
 }
 
+/* A family of rungs that move the same is open when its tightest fits: so the
+ * smallest limit is that of a tightest rung, or of one that moves nothing. */
+static bool
+fits(Ladder *l, int rung, int64_t limit)
+{
+    int family = l->at.at[rung].family;
+    int tightest = family ? l->tightest[family] : rung;
+    return l->at.at[tightest].least <= limit &&
+           ladder_total(l, tightest) <= limit &&
+           l->at.at[rung].least <= limit && ladder_total(l, rung) <= limit;
+}
+
 /* Rungs stand by the time that they take at least: what comes behind one that
  * takes no longer need not be judged. */
 int
@@ -134,13 +153,18 @@ ladder_fastest(Ladder *l, int64_t limit, bool again)
         const Rung *r = &l->at.at[i];
         if (best >= 0 && l->step_ns + r->floor >= ladder_ns(l, best))
             break;
-        if (r->least > limit || !is_open(r, again))
-            continue;
-        if (ladder_total(l, i) <= limit &&
+        if (is_open(r, again) && fits(l, i, limit) &&
             (best < 0 || ladder_ns(l, i) < ladder_ns(l, best)))
             best = i;
     }
     return best;
+}
+
+static bool
+is_tight(const Ladder *l, int rung)
+{
+    int family = l->at.at[rung].family;
+    return !family || l->tightest[family] == rung;
 }
 
 /* One that is not judged and may take fewer bytes; -1: none. */
@@ -151,6 +175,7 @@ most_promising(const Ladder *l, int64_t bytes, bool again)
     for (int i = 0; i < l->at.n; i++) {
         const Rung *r = &l->at.at[i];
         if (r->total < 0 && r->least < bytes && is_open(r, again) &&
+            is_tight(l, i) &&
             (best < 0 || r->least < l->at.at[best].least))
             best = i;
     }
@@ -165,13 +190,14 @@ ladder_smallest(Ladder *l, bool again)
     int best = 0;
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes &&
-            is_open(&l->at.at[i], again))
+            is_open(&l->at.at[i], again) && is_tight(l, i))
             bytes = l->at.at[i].total;
     for (int i; (i = most_promising(l, bytes, again)) >= 0;)
         if (ladder_total(l, i) < bytes)
             bytes = ladder_total(l, i);
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total == bytes && is_open(&l->at.at[i], again) &&
+            is_tight(l, i) &&
             (l->at.at[best].total != bytes ||
              ladder_ns(l, i) < ladder_ns(l, best)))
             best = i;

@@ -12,23 +12,28 @@ typedef struct Rung {
     int halved;    /* how often the chunks of the heads are */
     int64_t ns;    /* of what is made again, once a microbatch */
     int64_t load;  /* bytes of copies and stash in use at once, about */
+    int64_t kept;  /* bytes of the stash */
+    int64_t work;  /* bytes of the workspace, at least, about */
+    int64_t others; /* bytes of the other regions */
     int64_t least; /* bytes: it takes no fewer, about */
     int64_t total; /* bytes of all regions; -1: not judged yet */
     /* what leaves the device: */
     const int *moved; /* stashed values, by number */
     int n_moved;
     int states;    /* optimizer states of so many parameters */
+    int weights;   /* so many parameters themselves */
     int ahead;     /* of plan/ahead.h */
-    int order;     /* among rungs that differ in it alone */
+    int family;    /* of rungs that differ in it alone; 0: it moves nothing */
     int64_t floor; /* ns beside those of a step that keeps all, at least */
     int64_t stall; /* ns that a step waits for copies; before the rung is
                     * judged: at least */
 } Rung;
 
-typedef struct MovedState {
-    int at; /* of the parameter, among the module's tensors */
-    int64_t bytes;
-} MovedState;
+/* A parameter that may leave the device. */
+typedef struct MovedParam {
+    int at; /* among the module's tensors */
+    int64_t bytes, states; /* its own, and of its optimizer states */
+} MovedParam;
 
 typedef struct Ladder {
     Arena *a;
@@ -36,7 +41,9 @@ typedef struct Ladder {
     Drop *drop;
     VEC(Rung) at;     /* by the least time, then by least bytes; the first
                        * keeps all */
-    VEC(MovedState) states; /* the largest first */
+    VEC(MovedParam) params; /* the largest first */
+    int families;
+    int *tightest; /* by family: the rung that never goes ahead */
     int last;         /* the rung that makes everything in blocks again */
     int64_t step_ns;  /* of a step that makes nothing again */
     int64_t batches;  /* microbatches in a step */

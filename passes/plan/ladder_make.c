@@ -5,6 +5,7 @@
 
 #include "ir/scratch.h"
 #include "passes/pass.h"
+#include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/ladder_careful.h"
 #include "passes/plan/ladder_moves.h"
@@ -72,7 +73,7 @@ add_rung(Make *k, const Values *list)
     ladder_choose(d, &r);
     r.ns = d->total_ns;
     r.load = drop_load(d);
-    r.least = k->stash - d->saved;
+    r.kept = k->stash - d->saved;
     drop_undo(d, 0);
     vec_push(k->a, &k->l->at, r);
 }
@@ -295,12 +296,10 @@ by_time(const void *a, const void *b)
         return ladder_moves(y) ? -1 : 1;
     if (x->least != y->least)
         return (x->least < y->least) == ladder_moves(x) ? 1 : -1;
-    if (x->order != y->order)
-        return x->order - y->order;
-    if (x->states != y->states)
-        return x->states - y->states;
-    if (x->n_moved != y->n_moved)
-        return x->n_moved - y->n_moved;
+    if (x->family != y->family)
+        return x->family - y->family;
+    if (x->ahead != y->ahead)
+        return x->ahead - y->ahead;
     if (x->halved != y->halved)
         return x->halved - y->halved;
     if (x->n != y->n)
@@ -322,10 +321,10 @@ find_last(Ladder *l, const Values *values)
 static void
 add_others(Make *k, Rung *r)
 {
-    int64_t workspace = k->workspace[r->halved];
     r->ns += k->head[r->halved] - k->head[0];
-    r->least += workspace;
-    r->least = k->others[r->halved] + (r->load > r->least ? r->load : r->least);
+    r->work = k->workspace[r->halved];
+    r->others = k->others[r->halved];
+    ladder_bound(r);
 }
 
 /* All that has been found, with smaller chunks as well. */
@@ -352,6 +351,10 @@ sort_rungs(Ladder *l)
         r->floor = l->batches * r->ns + r->stall;
     }
     qsort(l->at.at, (size_t)l->at.n, sizeof(Rung), by_time);
+    l->tightest = ARENA_ARRAY(l->a, int, l->families + 1);
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].family && l->at.at[i].ahead == AHEAD_none)
+            l->tightest[l->at.at[i].family] = i;
 }
 
 static void

@@ -7,16 +7,15 @@
 #include "passes/plan/ladder_parts.h"
 
 enum {
-    BASES = 16,  /* rungs at most from which things are moved */
+    BASES = 8,   /* rungs at most from which things are moved */
     PARTS = 8,   /* steps from no value moved to all */
-    STATES = 4,  /* steps from no optimizer state moved to all */
+    PARAMS = 4,  /* steps from no parameter moved to all, states and weights */
     SMALL = 64   /* what is below this part of the largest stays */
 };
 
-static const int aheads[] = {AHEAD_all, AHEAD_two + 1, AHEAD_two, AHEAD_next,
-                             AHEAD_none};
+static const int aheads[] = {AHEAD_all, AHEAD_two, AHEAD_next, AHEAD_none};
 
-enum { N_AHEADS = sizeof aheads / sizeof *aheads };
+enum { MOST_SLOTS = 3, N_AHEADS = sizeof aheads / sizeof *aheads };
 
 Space
 moves_space(const Module *m)
@@ -34,6 +33,7 @@ typedef struct Make {
     Link link;
     double forward, backward, update; /* ns of a call that makes nothing
                                        * again */
+    int *in_order; /* of the ladder's params: as the module has them */
 } Make;
 
 /* ---- what can go ---- */
@@ -41,33 +41,52 @@ typedef struct Make {
 static int
 by_bytes(const void *a, const void *b)
 {
-    const MovedState *x = a, *y = b;
+    const MovedParam *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     return x->at - y->at;
 }
 
-/* Parameters with states, the largest first: few kernels are split off the
- * sweep. */
+/* Parameters that are trained, the largest first: few kernels are split off
+ * the sweep. */
 static void
-find_states(Ladder *l)
+find_params(Ladder *l)
 {
     const Module *m = l->m;
-    int64_t *bytes = ARENA_ARRAY(l->a, int64_t, m->tensors.n + 1);
+    int64_t *states = ARENA_ARRAY(l->a, int64_t, m->tensors.n + 1);
+    bool *trained = ARENA_ARRAY(l->a, bool, m->tensors.n + 1);
     for (int i = 0; i < m->tensors.n; i++)
         m->tensors.at[i]->mark = i;
-    for (int i = 0; i < m->tensors.n; i++)
-        if (m->tensors.at[i]->kind == TENSOR_opt)
-            bytes[m->tensors.at[i]->owner->mark] +=
-                type_bytes(&m->tensors.at[i]->type);
-    for (int i = 0; i < m->tensors.n; i++)
-        if (bytes[i] > 0)
-            vec_push(l->a, &l->states, ((MovedState){i, bytes[i]}));
-    if (l->states.n)
-        qsort(l->states.at, (size_t)l->states.n, sizeof(MovedState), by_bytes);
-    while (l->states.n &&
-           l->states.at[l->states.n - 1].bytes * SMALL < l->states.at[0].bytes)
-        l->states.n--;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->kind == TENSOR_opt)
+            states[t->owner->mark] += type_bytes(&t->type);
+        if (t->kind == TENSOR_grad)
+            trained[t->owner->mark] = true;
+    }
+    for (int i = 0; i < m->tensors.n; i++) {
+        int64_t bytes = type_bytes(&m->tensors.at[i]->type);
+        if (trained[i])
+            vec_push(l->a, &l->params, ((MovedParam){i, bytes, states[i]}));
+    }
+    if (l->params.n)
+        qsort(l->params.at, (size_t)l->params.n, sizeof(MovedParam), by_bytes);
+    while (l->params.n &&
+           l->params.at[l->params.n - 1].bytes * SMALL < l->params.at[0].bytes)
+        l->params.n--;
+}
+
+static void
+find_order(Make *k)
+{
+    const Ladder *l = k->l;
+    int n = 0, *number = ARENA_ARRAY(l->a, int, l->m->tensors.n + 1);
+    k->in_order = ARENA_ARRAY(l->a, int, l->params.n + 1);
+    for (int i = 0; i < l->params.n; i++)
+        number[l->params.at[i].at] = i + 1;
+    for (int i = 0; i < l->m->tensors.n; i++)
+        if (number[i])
+            k->in_order[n++] = number[i] - 1;
 }
 
 /* Values that the chosen rung stashes, in the order in which they are made:
@@ -100,18 +119,24 @@ above(double x, double y)
     return x > y ? x - y : 0;
 }
 
+/* Bytes that move: values of the stash, parameters, their states. */
+typedef struct Bytes {
+    int64_t values, weights, states;
+} Bytes;
+
 /* What a step waits for copies at least. */
 static int64_t
-least_stall(const Make *k, const Rung *r, int64_t values, int64_t states)
+least_stall(const Make *k, const Rung *r, const Bytes *b)
 {
-    double out = (double)values / k->link.out, in = (double)values / k->link.in;
-    double pass = above(out, k->forward) +
-                  above(in, k->backward + (double)r->ns);
-    double both = 2 * (double)states / k->link.both;
-    double back = (double)states / k->link.out;
-    double there = (double)states / k->link.in;
-    double most = back > there ? back : there;
-    most = both > most ? both : most;
+    Link l = k->link;
+    double values = (double)b->values, weights = (double)b->weights;
+    double forward = values / l.out > weights / l.in ? values / l.out
+                                                     : weights / l.in;
+    double pass = above(forward, k->forward) +
+                  above((values + weights) / l.in, k->backward + (double)r->ns);
+    double update = weights + (double)b->states;
+    double most = update / (l.out < l.in ? l.out : l.in);
+    most = 2 * update / l.both > most ? 2 * update / l.both : most;
     return (int64_t)(pass * (double)k->l->batches + above(most, k->update));
 }
 
@@ -131,33 +156,79 @@ prefix(const Drop *d, const Values *list, int part, int64_t *bytes)
     return n;
 }
 
-static int64_t
-states_bytes(const Ladder *l, int n)
+/* Level 0: no parameter; up to PARAMS: states of a part of them; beyond: all
+ * states, and a part of the parameters themselves. */
+static void
+set_level(const Ladder *l, Rung *r, int level, Bytes *b)
 {
-    int64_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        bytes += l->states.at[i].bytes;
-    return bytes;
+    int all = l->params.n;
+    int states = level < PARAMS ? level : PARAMS;
+    r->states = (all * states + PARAMS - 1) / PARAMS;
+    r->weights = (all * (level - states) + PARAMS - 1) / PARAMS;
+    b->states = b->weights = 0;
+    for (int i = 0; i < r->states; i++)
+        b->states += l->params.at[i].states;
+    for (int i = 0; i < r->weights; i++)
+        b->weights += l->params.at[i].bytes;
+}
+
+static bool
+is_large(const MovedParam *p, const MovedParam *least)
+{
+    return p->bytes > least->bytes ||
+           (p->bytes == least->bytes && p->at <= least->at);
+}
+
+/* What the slots of an update take at least: states and weights that are
+ * neighbours in the sweep, as many as are there at once. */
+static int64_t
+slot_bytes(const Make *k, const Rung *r, int slots)
+{
+    const Ladder *l = k->l;
+    int64_t most = 0, now[MOST_SLOTS] = {0};
+    int n = 0;
+    for (int i = 0; i < l->params.n && r->states > 0; i++) {
+        const MovedParam *p = &l->params.at[k->in_order[i]];
+        if (!is_large(p, &l->params.at[r->states - 1]))
+            continue;
+        bool weight = r->weights > 0 &&
+                      is_large(p, &l->params.at[r->weights - 1]);
+        now[n++ % slots] = p->states + (weight ? p->bytes : 0);
+        int64_t sum = 0;
+        for (int s = 0; s < slots; s++)
+            sum += now[s];
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static int
+slots_of(int ahead)
+{
+    return ahead == AHEAD_all ? 1 : ahead + 1;
 }
 
 static void
-add_rungs(Make *k, const Rung *base, const Values *list, int part, int states)
+add_rungs(Make *k, const Rung *base, const Values *list, int part, int level)
 {
     Ladder *l = k->l;
-    int64_t values = 0, other = states_bytes(l, states);
-    int n = part ? prefix(l->drop, list, part, &values) : 0;
-    if (n == 0 && states == 0)
+    Bytes b = {0};
+    Rung r = *base;
+    r.n_moved = part ? prefix(l->drop, list, part, &b.values) : 0;
+    r.moved = list->at;
+    set_level(l, &r, level, &b);
+    if (b.values + b.states + b.weights == 0)
         return;
+    r.kept -= b.values;
+    r.load -= b.values;
+    r.others -= b.states + b.weights;
+    r.stall = least_stall(k, base, &b);
+    r.total = -1;
     for (int i = 0; i < N_AHEADS; i++) {
-        Rung r = *base;
-        r.moved = list->at;
-        r.n_moved = n;
-        r.states = states;
+        int64_t slots = slot_bytes(k, &r, slots_of(aheads[i]));
         r.ahead = aheads[i];
-        r.order = i;
-        r.least -= values + other;
-        r.stall = least_stall(k, base, values, other);
-        r.total = -1;
+        r.work = slots > base->work ? slots : base->work;
+        ladder_bound(&r);
         vec_push(l->a, &l->at, r);
     }
 }
@@ -171,10 +242,9 @@ add_moved(Make *k, int base)
     Values list = stashed(k);
     drop_undo(l->drop, 0);
     for (int part = 0; part <= PARTS; part++)
-        for (int s = 0; s <= STATES; s++)
-            if (s == 0 || l->states.n > 0)
-                add_rungs(k, &r, &list, part,
-                          (l->states.n * s + STATES - 1) / STATES);
+        for (int level = 0; level <= 2 * PARAMS; level++)
+            if (level == 0 || part % (PARTS / 2) == 0)
+                add_rungs(k, &r, &list, part, level);
 }
 
 /* Of the rungs that no other beats in time and bytes, some. */
@@ -209,7 +279,8 @@ moves_add(Ladder *l, const Module *kept)
     k.forward = graph_ns(kept, "forward");
     k.backward = graph_ns(kept, "backward");
     k.update = graph_ns(kept, "update");
-    find_states(l);
+    find_params(l);
+    find_order(&k);
     add_all(&k);
 }
 
@@ -230,22 +301,27 @@ mark_value(Graph *g, Value *v, Space space)
 }
 
 static void
-mark_states(const Ladder *l, const Rung *r, Module *m)
+mark_params(const Ladder *l, const Rung *r, Module *m)
 {
-    for (int i = 0; i < r->states; i++) {
-        const Tensor *p = m->tensors.at[l->states.at[i].at];
-        for (int k = 0; k < m->tensors.n; k++)
-            if (m->tensors.at[k]->kind == TENSOR_opt &&
-                m->tensors.at[k]->owner == p)
-                m->tensors.at[k]->space = moves_space(m);
+    Space space = moves_space(m);
+    for (int i = 0; i < m->tensors.n; i++)
+        m->tensors.at[i]->mark = 0;
+    for (int i = 0; i < r->states; i++)
+        m->tensors.at[l->params.at[i].at]->mark = 1;
+    for (int i = 0; i < m->tensors.n; i++) {
+        Tensor *t = m->tensors.at[i];
+        if (t->kind == TENSOR_opt && t->owner->mark)
+            t->space = space;
     }
+    for (int i = 0; i < r->weights; i++)
+        m->tensors.at[l->params.at[i].at]->space = space;
 }
 
 void
 moves_apply(const Ladder *l, const Rung *r, Module *m)
 {
     Graph *g = module_graph(m, l->drop->g->name);
-    if (r->n_moved == 0 && r->states == 0)
+    if (!ladder_moves(r))
         return;
     for (int i = 0; i < r->n_moved; i++) {
         const char *name = l->drop->values.at[r->moved[i]]->name;
@@ -253,7 +329,7 @@ moves_apply(const Ladder *l, const Rung *r, Module *m)
         if (v)
             mark_value(g, v, moves_space(m));
     }
-    mark_states(l, r, m);
+    mark_params(l, r, m);
     graph_count_uses(g);
     if (r->ahead != AHEAD_all)
         module_set_option(m, "ahead",

@@ -3,7 +3,8 @@
  * compares what is left in the tensors with the evaluator, which knows
  * nothing of storage. Bytes are poison until written,
  * and a kernel's temporaries poison theirs: two values that lie over each
- * other at the wrong time, or a view that walks wrongly, change a number.
+ * other at the wrong time, or a view that walks wrongly, change a number. A
+ * copy off the device or back poisons its result and happens at its wait.
  * With `placed` for the seed the module is taken as it is: status 3 when the
  * verifier refuses it. */
 #include "ir/eval_kernel.h"
@@ -61,7 +62,8 @@ place_of(Machine *x, const Type *t, const Tensor *tensor, const Value *home)
     int64_t at = tensor ? tensor->place : home->place;
     int64_t room = tensor ? tensor->bytes : home->bytes;
     if (tensor && tensor->kind == TENSOR_stash)
-        at += x->slot * (x->m->region_bytes[REGION_stash] / x->m->slots);
+        at += x->slot * ((r == REGION_stash ? x->m->region_bytes[r] : room) /
+                         x->m->slots);
     if (tensor && tensor->kind == TENSOR_input)
         at += x->mb * type_bytes(&tensor->type);
     return (Place){x->memory[r] + at, room, size};
@@ -187,11 +189,29 @@ run_kernel(Machine *x, Node *n)
 }
 
 static void
+begin_copy(Machine *x, Value *v)
+{
+    int64_t n = type_elements(&v->type);
+    double *poison = ARENA_ARRAY(x->arena, double, n);
+    for (int64_t i = 0; i < n; i++)
+        poison[i] = NAN;
+    store(x, v, poison);
+}
+
+static void
 run_node(Machine *x, Node *n)
 {
     const Value *r = n->n_results ? n->results[0] : NULL;
     if (n->op == OP_read)
         return;
+    if (n->op == OP_offload || n->op == OP_fetch) {
+        begin_copy(x, n->results[0]);
+        return;
+    }
+    if (n->op == OP_wait) {
+        store(x, n->args[0], load(x, n->args[1]));
+        return;
+    }
     if (n->op == OP_write || n->op == OP_accumulate)
         store_tensor(x, n, n->tensor);
     else if (n->op == OP_count)
@@ -267,7 +287,9 @@ fill(Machine *x, Tensor *t, int i)
     double *d = ARENA_ARRAY(x->arena, double, SETS *n);
     if (t->kind != TENSOR_input) {
         Array *a = eval_tensor(x->e, t->name);
-        if (a && t->region == REGION_state)
+        bool lasts = t->kind != TENSOR_stash && t->region != REGION_grads &&
+                     t->region != REGION_io;
+        if (a && lasts)
             copy(place_of(x, &t->type, t, NULL), &t->type, &t->layout, a->at,
                  true, t->name);
         return;
