@@ -199,6 +199,11 @@ cmd_plan(Session *s)
         return STATUS_USAGE;
     if (load_has_suffix(path, ".csv"))
         return cmd_plan_costs(s, path);
+    if (s->options->prove) {
+        diag_error(s->diag, (Span){0},
+                   "--prove: only plans of cost graphs (.csv) are proved");
+        return STATUS_USAGE;
+    }
     if (!(p.m = load_module(s, path)))
         return STATUS_INPUT;
     bool done = run_passes(&p);

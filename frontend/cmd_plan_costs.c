@@ -7,7 +7,7 @@
 
 #include "frontend/output.h"
 #include "frontend/size.h"
-#include "passes/plan/remat.h"
+#include "passes/plan/prove.h"
 
 enum { MOST_EFFORT = 1000000 };
 
@@ -18,7 +18,8 @@ typedef struct Plan {
     int64_t limit; /* -1: none */
     int effort;
     RematPlan plan;
-    int64_t bound; /* no order within the limit takes less time */
+    bool found;
+    bool proved_none; /* no order is within the limit */
 } Plan;
 
 static double
@@ -31,7 +32,7 @@ share(int64_t part, int64_t whole)
 static double
 gap(const Plan *p)
 {
-    return share(p->plan.result.time, p->bound) - 1;
+    return share(p->plan.result.time, p->plan.bound) - 1;
 }
 
 static bool
@@ -87,6 +88,20 @@ write_order(const Plan *p, const char *path)
 
 /* ---- what is printed ---- */
 
+/* What --prove came to. */
+static void
+print_proof(const Plan *p)
+{
+    bool asked = p->s->options->prove;
+    if (p->plan.proved)
+        printf("  proved: no order takes less time, whatever it runs again\n");
+    else if (asked && p->g->n > PROVE_NODES)
+        printf("  not proved: the graph has more than %d nodes\n",
+               PROVE_NODES);
+    else if (asked)
+        printf("  not proved: the gap is left\n");
+}
+
 static void
 print_text(const Plan *p)
 {
@@ -104,7 +119,8 @@ print_text(const Plan *p)
            "time factor", share(r->time, g->time),
            (double)r->time / (double)g->scale, p->plan.n - g->n, p->plan.n);
     printf("  %-12s %20.6f, gap %.4f %%\n", "lower bound",
-           share(p->bound, g->time), 100 * gap(p));
+           share(p->plan.bound, g->time), 100 * gap(p));
+    print_proof(p);
 }
 
 static void
@@ -118,9 +134,10 @@ print_json(const Plan *p)
         "unplanned_peak", (json_int_t)g->peak, "unplanned_time",
         (double)g->time / scale, "peak", (json_int_t)r->peak, "time",
         (double)r->time / scale, "time_factor", share(r->time, g->time),
-        "lower_bound", share(p->bound, g->time), "gap", gap(p), "runs",
+        "lower_bound", share(p->plan.bound, g->time), "gap", gap(p), "runs",
         p->plan.n);
     json_t *order = json_array();
+    json_object_set_new(top, "proved", json_boolean(p->plan.proved));
     json_object_set_new(top, "limit",
                         p->limit < 0 ? json_null() : json_integer(p->limit));
     for (int i = 0; i < p->plan.n; i++)
@@ -151,7 +168,27 @@ does_not_fit(Plan *p)
               "factor %.6f", (long long)p->plan.result.peak,
               100 * share(p->plan.result.peak, p->g->peak),
               share(p->plan.result.time, p->g->time));
+    if (p->s->options->prove)
+        diag_note(d, (Span){0}, p->proved_none
+                  ? "it is proved that no order is within the limit"
+                  : "it is not proved that no order is within the limit");
     return STATUS_LIMIT;
+}
+
+static void
+make_plan(Plan *p)
+{
+    Arena *a = p->s->arena;
+    p->found = remat_plan(a, p->g, p->limit, p->effort, &p->plan);
+    if (!p->s->options->prove)
+        return;
+    RematPlan proof = p->plan;
+    int64_t effort = (int64_t)PROVE_LONG * p->effort;
+    p->found = remat_prove(a, p->g, p->limit, effort, &proof, p->found);
+    if (p->found)
+        p->plan = proof;
+    else
+        p->proved_none = proof.proved;
 }
 
 Status
@@ -166,9 +203,9 @@ cmd_plan_costs(Session *s, const char *path)
     if (!p.g || !take_limit(&p, s->options->memory) ||
         !take_effort(&p, s->options->effort))
         return STATUS_INPUT;
-    if (!remat_plan(s->arena, p.g, p.limit, p.effort, &p.plan))
+    make_plan(&p);
+    if (!p.found)
         return does_not_fit(&p);
-    p.bound = remat_bound(s->arena, p.g, p.limit);
     if (s->options->order && !write_order(&p, s->options->order))
         return STATUS_INPUT;
     if (s->options->json)

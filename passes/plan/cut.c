@@ -10,7 +10,14 @@ cut_init(Cut *c, Arena *a, int n)
     c->level = ARENA_ARRAY(a, int, n);
     c->at = ARENA_ARRAY(a, int, n);
     c->queue = ARENA_ARRAY(a, int, n);
-    for (int v = 0; v < n; v++)
+    cut_clear(c);
+}
+
+void
+cut_clear(Cut *c)
+{
+    c->edges.n = 0;
+    for (int v = 0; v < c->n; v++)
         c->first[v] = -1;
 }
 
@@ -29,6 +36,7 @@ static bool
 find_levels(Cut *c, int source, int sink)
 {
     int n = 0;
+    c->work += c->n + c->edges.n;
     for (int v = 0; v < c->n; v++) {
         c->level[v] = -1;
         c->at[v] = c->first[v];

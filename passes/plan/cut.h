@@ -5,6 +5,7 @@
 #include "ir/base/arena.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct CutEdge {
     int to, next; /* next: of the same vertex, or -1; its pair is edge ^ 1 */
@@ -19,11 +20,14 @@ typedef struct Cut {
     int *at;
     int *queue;
     VEC(CutEdge) edges;
+    int64_t work; /* grows with what cut_run does */
 } Cut;
 
 extern const double cut_endless;
 
 void cut_init(Cut *c, Arena *a, int n);
+/* Takes out all edges. */
+void cut_clear(Cut *c);
 /* Returns the edge. */
 int cut_edge(Cut *c, int from, int to, double capacity);
 /* The flow from source to sink, which is no more than any cut. */

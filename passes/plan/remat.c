@@ -1,5 +1,6 @@
 #include "passes/plan/remat.h"
 
+#include "passes/plan/prove.h"
 #include "passes/plan/remat_anneal.h"
 
 /* Work of one unit of effort; the parts in which the smallest limit is looked
@@ -125,9 +126,11 @@ plan_within(Planner *p, int64_t limit, RematPlan *out, RematPlan *tight)
         if (met.result.peak < tight->result.peak)
             *tight = met;
     }
+    arena_free(a);
+    if (!found)
+        found = remat_prove(p->arena, p->g, limit, PROVE_QUICK, out, false);
     if (found && out->result.peak < tight->result.peak)
         *tight = *out;
-    arena_free(a);
     return found;
 }
 
@@ -163,9 +166,9 @@ improve(Planner *p, int64_t limit, RematPlan *plan)
     arena_free(a);
 }
 
-bool
-remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
-           RematPlan *out)
+static bool
+find_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
+          RematPlan *out)
 {
     RematPlan tight;
     Planner p = {a, g, flat_graph(a, g), effort, ARENA_ARRAY(a, int, g->n)};
@@ -184,4 +187,14 @@ remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
         return false;
     improve(&p, limit, out);
     return true;
+}
+
+bool
+remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
+           RematPlan *out)
+{
+    bool found = find_plan(a, g, limit, effort, out);
+    if (found)
+        remat_prove(a, g, limit, PROVE_QUICK, out, true);
+    return found;
 }

@@ -10,6 +10,8 @@ typedef struct RematPlan {
     int *order; /* n runs; in the arena */
     int n;
     CostResult result;
+    int64_t bound; /* no order within the limit takes less time */
+    bool proved;   /* the plan takes no more; or there is none, if not found */
 } RematPlan;
 
 /* Half a second on one core of a 2020s machine. */
@@ -17,7 +19,8 @@ enum { REMAT_EFFORT = 100 };
 
 /* The plan of least time found within the limit (-1: none). False when no
  * order within it was found; then out is the one of the smallest peak found,
- * and a limit of that peak works. */
+ * and a limit of that peak works. Small graphs are proved as well, as far as
+ * that takes no long time. */
 bool remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
                 RematPlan *out);
 
