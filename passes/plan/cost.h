@@ -1,18 +1,11 @@
-/* Predicted times: whole nanoseconds from counted work and the rates of a
- * machine file or its default. */
+/* Predicted times: whole nanoseconds from counted work (ir/work.h) and the
+ * rates of a machine file or its default. */
 #ifndef EDL_PASSES_PLAN_COST_H
 #define EDL_PASSES_PLAN_COST_H
 
+#include "ir/work.h"
 #include "passes/plan/machine.h"
 
-/* What one kernel does; views do nothing. */
-typedef struct Work {
-    double ns;     /* of computing */
-    int64_t bytes; /* read and written */
-} Work;
-
-/* Adds what a node, not a fused one, computes; not what it reads and writes. */
-void cost_add(Work *w, const Node *n);
 /* A kernel takes as long as its arithmetic or its memory traffic, whichever
  * is more, a part of the other, and a little to begin. */
 int64_t cost_ns(const Work *w, const Machine *k);

@@ -191,7 +191,7 @@ add_atom(Part *p, const Node *n, const Node *kernel)
 {
     if (!p->d->again[n->mark])
         return;
-    cost_add(&p->w, n);
+    work_add(&p->w, n);
     p->views_only &= (op_info[n->op].flags & OP_VIEW) || n->op == OP_const;
     for (int i = 0; i < n->n_args; i++)
         if (!in_part(p, n->args[i], kernel) && n->op != OP_embedding)

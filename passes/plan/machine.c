@@ -7,7 +7,7 @@ static const Machine c_machine = {
 #include "passes/plan/machine.def"
 #undef NUMBER
     .rate = {
-#define RATE(id, c, h200, unit) [RATE_##id] = {{{1, c}}, 1},
+#define RATE(id, c, h200) [WORK_##id] = {{{1, c}}, 1},
 #include "passes/plan/rates.def"
 #undef RATE
     },
@@ -20,7 +20,7 @@ static const Machine h200_machine = {
 #include "passes/plan/machine.def"
 #undef NUMBER
     .rate = {
-#define RATE(id, c, h200, unit) [RATE_##id] = {{{1, h200}}, 1},
+#define RATE(id, c, h200) [WORK_##id] = {{{1, h200}}, 1},
 #include "passes/plan/rates.def"
 #undef RATE
     },
@@ -40,9 +40,9 @@ machine_of(const Module *m)
 }
 
 double
-machine_work_ns(const Machine *k, Rate rate, double work)
+machine_work_ns(const Machine *k, WorkClass class, double work)
 {
-    const RateCurve *r = &k->rate[rate];
+    const RateCurve *r = &k->rate[class];
     const RatePoint *low = &r->at[0];
     for (int i = 1; i < r->n; i++) {
         const RatePoint *high = &r->at[i];

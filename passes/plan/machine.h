@@ -6,14 +6,7 @@
 
 #include <stdio.h>
 
-#include "ir/graph.h"
-
-typedef enum Rate {
-#define RATE(id, c, h200, unit) RATE_##id,
-#include "passes/plan/rates.def"
-#undef RATE
-    RATE_COUNT
-} Rate;
+#include "ir/work.h"
 
 /* Units of work a microsecond, of kernels that do `work` units. Between two
  * points the time is linear; beyond them the rate is that of the nearest. */
@@ -34,7 +27,7 @@ typedef struct Machine {
 #define NUMBER(table, key, least, c, h200, help) double table##_##key;
 #include "passes/plan/machine.def"
 #undef NUMBER
-    RateCurve rate[RATE_COUNT];
+    RateCurve rate[WORK_COUNT];
 } Machine;
 
 /* What is taken without a file: target cuda is an H200, any other the two
@@ -44,7 +37,7 @@ const Machine *machine_default(const char *target);
 const Machine *machine_of(const Module *m);
 
 /* ns of so much work of a class. */
-double machine_work_ns(const Machine *k, Rate rate, double work);
+double machine_work_ns(const Machine *k, WorkClass class, double work);
 
 /* A link to memory outside of the device, in bytes a nanosecond (GB/s).
  * both: what the two ways have together while both are busy. */

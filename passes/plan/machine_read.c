@@ -23,10 +23,10 @@ enum { N_NUMBERS = sizeof number_info / sizeof *number_info };
 
 static const struct RateInfo {
     const char *key, *help;
-} rate_info[RATE_COUNT] = {
-#define RATE(id, c, h200, unit) {#id, unit},
-#include "passes/plan/rates.def"
-#undef RATE
+} rate_info[WORK_COUNT] = {
+#define WORK(id, unit) [WORK_##id] = {#id, unit},
+#include "ir/work.def"
+#undef WORK
 };
 
 typedef struct Read {
@@ -47,13 +47,13 @@ span(const Read *r, TomlPlace at)
 
 /* The legal keys of a table ("" for the top); 0: there is no such table. */
 static int
-legal_keys(const char *table, const char *legal[N_NUMBERS + RATE_COUNT])
+legal_keys(const char *table, const char *legal[N_NUMBERS + WORK_COUNT])
 {
     int n = 0;
     if (!*table) {
         legal[n++] = "edl_machine", legal[n++] = "name", legal[n++] = "target";
     } else if (strcmp(table, "rates") == 0) {
-        for (int i = 0; i < RATE_COUNT; i++)
+        for (int i = 0; i < WORK_COUNT; i++)
             legal[n++] = rate_info[i].key;
     } else {
         for (int i = 0; i < N_NUMBERS; i++)
@@ -83,7 +83,7 @@ static bool
 known_table(Read *r, const TomlEntry *e)
 {
     static const char *const tables[] = {"device", "rates", "host", "disk"};
-    const char *legal[N_NUMBERS + RATE_COUNT];
+    const char *legal[N_NUMBERS + WORK_COUNT];
     if (legal_keys(e->table, legal) > 0)
         return true;
     if (!e->key)
@@ -173,7 +173,7 @@ take_known(Read *r, const TomlEntry *e)
         take_number(r, e, x->least, (double *)((char *)r->k + x->field));
         return true;
     }
-    for (int i = 0; i < RATE_COUNT && strcmp(e->table, "rates") == 0; i++) {
+    for (int i = 0; i < WORK_COUNT && strcmp(e->table, "rates") == 0; i++) {
         if (strcmp(rate_info[i].key, e->key) != 0)
             continue;
         take_rate(r, e, &r->k->rate[i]);
@@ -186,7 +186,7 @@ static void
 take(void *user, const TomlEntry *e)
 {
     Read *r = user;
-    const char *legal[N_NUMBERS + RATE_COUNT];
+    const char *legal[N_NUMBERS + WORK_COUNT];
     if (known_table(r, e) && e->key && !take_known(r, e))
         unknown(r, e, "key", e->key, legal, legal_keys(e->table, legal));
 }
@@ -300,7 +300,7 @@ machine_print(const Machine *k, FILE *to)
         fprintf(to, "# %s\n%s = %s\n", x->help, x->key, text_double(a, value));
     }
     fputs("\n# units of work a microsecond\n[rates]\n", to);
-    for (int i = 0; i < RATE_COUNT; i++) {
+    for (int i = 0; i < WORK_COUNT; i++) {
         fprintf(to, "# %s\n", rate_info[i].help);
         print_rate(a, rate_info[i].key, &k->rate[i], to);
     }

@@ -2,18 +2,13 @@
 
 #include <stdlib.h>
 
+#include "ir/work.h"
 #include "passes/plan/life.h"
 
 const char *
 report_node_name(const Node *n)
 {
-    if (n->body && n->n_results == 0)
-        return n->body->last ? report_node_name(n->body->last) : "";
-    if (n->n_results > 0)
-        return n->results[n->n_results - 1]->name;
-    if (n->tensor)
-        return n->tensor->name;
-    return n->n_args > 0 ? n->args[0]->name : op_info[n->op].name;
+    return work_name(n);
 }
 
 int
