@@ -257,7 +257,7 @@ main(int argc, char **argv)
         return 2;
     b.pool = edl_pool_new(atoi(flag(argc, argv, "--threads", "2")));
     EdlHooks hooks = {kernels ? timed_for : plain_for, log_error, NULL, NULL,
-                      &b};
+                      &b, NULL, NULL};
     EdlRegions regions;
     for (int i = 0; i < EDL_REGION_COUNT; i++)
         regions.at[i] = region(MODEL.regions.bytes[i]);

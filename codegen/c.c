@@ -286,6 +286,7 @@ emit_nodes(Cg *cg, const Graph *g)
             emit_line(&cg->calls, "/* %s */", n->block);
             size_t with = cg->calls.n;
             emit_node(cg, n);
+            profile_node(cg, n);
             if (cg->calls.n == with)
                 cg->calls.n = before;
             else
@@ -293,6 +294,7 @@ emit_nodes(Cg *cg, const Graph *g)
             continue;
         }
         emit_node(cg, n);
+        profile_node(cg, n);
     }
 }
 
@@ -309,6 +311,7 @@ emit_graph(CModel *m, Graph *graph)
     cg->inputs = (Map){0};
     cg->uses_mb = cg->uses_slot = false;
     cg->tickets = (Map){0};
+    cg->profiled = (ProfiledNodes){0};
     memset(cg->uses, 0, sizeof cg->uses);
     storage_mark_constants(graph);
     emit_nodes(cg, graph);
@@ -330,6 +333,7 @@ emit_graph(CModel *m, Graph *graph)
     e.indent--;
     emit_line(&e, "}\n");
     g.text = emit_string(&e);
+    g.profiled = cg->profiled;
     vec_push(cg->arena, &m->graphs, g);
 }
 

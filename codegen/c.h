@@ -10,6 +10,8 @@ typedef struct GraphCode {
     const char *name;
     const char *text;  /* the whole function */
     bool in, mb, slot; /* which parameters it has beside the instance */
+    ProfiledNodes profiled;
+    const char *table; /* of them; NULL: there are none */
 } GraphCode;
 
 /* The model in names and files. */
@@ -38,6 +40,9 @@ void c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now);
 void c_update(CModel *m, Emit *e);      /* the calls of the update */
 void c_report(CModel *m, Emit *e);      /* the function `report` */
 void c_pass_report(CModel *m, Emit *e); /* what fills *out of one pass */
+/* codegen/c_profile.c: between kernels and graphs, graphs and actions */
+void c_profile_kernels(CModel *m, Emit *e);
+void c_profile_graphs(CModel *m, Emit *e);
 /* codegen/c_tables.c: tensors, inputs, train section, NAME_model */
 void c_tables(CModel *m, Emit *e);
 /* codegen/c_header.c: NAME.h, and the functions that it declares */

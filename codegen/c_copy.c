@@ -54,5 +54,7 @@ c_wait(Cg *cg, const Node *n)
     const char *ticket = map_get(&cg->tickets, n->args[0]->name);
     if (!ticket)
         bug("codegen: a wait for %s, which is no copy", n->args[0]->name);
+    if (!cg->cuda)
+        profile_call(cg, "edl_wait");
     emit_line(&cg->calls, "edl_%swait(m, %s);", cg->cuda ? "cuda_" : "", ticket);
 }

@@ -309,7 +309,9 @@ emit_chunks(Cg *cg, Head *h)
                   "for (int64_t row = 0; row < %" PRId64 "; row += %" PRId64
                   ")",
                   whole, h->chunk);
+        cg->repeats = whole / h->chunk;
         emit_chunk(cg, h);
+        cg->repeats = 0;
         emit_close(&cg->calls, "");
     } else {
         h->row = "0";

@@ -201,13 +201,20 @@ source_text(CModel *c)
                         "#include \"edl_matmul_bf16.h\"\n"
                       : "#include \"edl_kernel.h\"\n"
                         "#include \"edl_matmul.h\"\n");
+    if (!cuda)
+        emit_line(&e, "#ifdef EDL_PROFILE\n#include \"edl_profile.h\"\n"
+                      "#endif\n");
     emit_offsets(c, &e);
     emit_accessors(c, &e);
     emit_line(&e, "/* ---- kernels ---- */\n");
     emit_text(&e, c->cg.kernels.at, c->cg.kernels.n);
+    if (!cuda)
+        c_profile_kernels(c, &e);
     emit_line(&e, "/* ---- graphs ---- */\n");
     for (int i = 0; i < c->graphs.n; i++)
         emit(&e, "%s", c->graphs.at[i].text);
+    if (!cuda)
+        c_profile_graphs(c, &e);
     emit_line(&e, "/* ---- actions ---- */\n");
     emit_text(&e, programs.at, programs.n);
     emit_line(&e, "/* ---- the model ---- */\n");
@@ -242,6 +249,22 @@ add_runtime(CModel *c, OutFiles *out, Emit *sources, bool copied)
         if (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0)
             emit(sources, " \\\n\t%.*s.o", (int)(dot - copy.name), copy.name);
     }
+}
+
+/* A second program whose kernels are timed. */
+static void
+emit_profile_rules(Emit *e)
+{
+    emit_line(e, "# Trainers that time every kernel: --trace, --profile.");
+    emit_line(e, "PROFILES = $(MODELS:%%=%%_profile)\n\n"
+                 "profile: $(PROFILES)\n");
+    emit_line(e, "$(PROFILES): %%_profile: %%.profile.o %%_main.profile.o "
+                 "$(RUNTIME:.o=.profile.o)\n"
+                 "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
+                 "$(LDLIBS) -lm\n");
+    emit_line(e, "%%.profile.o: %%.c $(wildcard *.h)\n"
+                 "\t$(CC) -DEDL_PROFILE $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c "
+                 "-o $@ $<\n");
 }
 
 /* The same for every model, so that several may share a folder. */
@@ -283,10 +306,13 @@ makefile_text(CModel *c, const char *runtime, bool copied)
                       "$(LDLIBS) -lm\n");
     emit_line(&e, "%%.o: %%.c $(wildcard *.h)");
     emit_line(&e, "\t$(CC) $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c -o $@ $<\n");
+    if (!c->cg.cuda)
+        emit_profile_rules(&e);
     emit_line(&e, "clean:");
     emit_line(&e, "\trm -f $(MODELS) $(RUNTIME) $(MODELS:%%=%%.o) "
-                  "$(MODELS:%%=%%_main.o)\n");
-    emit_line(&e, ".PHONY: all clean");
+                  "$(MODELS:%%=%%_main.o)%s\n",
+              c->cg.cuda ? "" : " $(PROFILES) *.profile.o");
+    emit_line(&e, ".PHONY: all%s clean", c->cg.cuda ? "" : " profile");
     return emit_string(&e);
 }
 

@@ -507,6 +507,7 @@ emit_call(Cg *cg, const Kernel *k, const char *name)
         cuda_call(cg, k, name);
         return;
     }
+    profile_call(cg, name);
     if (k->pieces > 1)
         vec_push(cg->arena, &items, "m");
     for (int i = 0; i < k->params.n; i++)

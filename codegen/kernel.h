@@ -19,6 +19,15 @@ typedef struct Offset {
     const char *comment;
 } Offset;
 
+/* A node that calls kernels, for profiles. */
+typedef struct ProfiledNode {
+    const Node *node;
+    const char *kernel; /* of its first call */
+    int64_t calls;      /* in one run of the graph */
+} ProfiledNode;
+
+typedef VEC(ProfiledNode) ProfiledNodes;
+
 /* The state of one codegen_c. */
 typedef struct Cg {
     Module *m;
@@ -43,6 +52,13 @@ typedef struct Cg {
     Map inputs; /* names of the inputs that it reads */
     bool uses_mb, uses_slot;
     Map tickets; /* result of a copy -> the variable of its ticket */
+    ProfiledNodes profiled;
+    /* of the node that is being written */
+    const char *node_kernel;
+    int64_t node_calls;
+    int64_t repeats; /* of the loop around the calls; 0: none */
+    Map profiled_kernels;
+    VEC(const char *) kernel_names; /* in the order of their first calls */
 } Cg;
 
 typedef struct Param {
@@ -151,6 +167,9 @@ const char *c_input_name(Cg *cg, const Tensor *t);
 
 /* "f32[4, 64]" for comments. */
 const char *describe(Cg *cg, const Value *v);
+/* codegen/c_profile.c: after a node's calls; at each call of a kernel. */
+void profile_node(Cg *cg, const Node *n);
+void profile_call(Cg *cg, const char *kernel);
 /* Says that the module needs something that has no C yet. */
 void cg_refuse(Cg *cg, const Node *n, const char *why);
 

@@ -98,6 +98,8 @@ typedef struct EdlRegions {
 
 typedef void (*EdlBody)(void *arg, int64_t i);
 
+typedef struct EdlProfile EdlProfile; /* edl_profile.h */
+
 enum { EDL_LOG_ERROR, EDL_LOG_INFO };
 
 /* All NULL: serial, silent, files through libc. */
@@ -114,6 +116,8 @@ typedef struct EdlHooks {
     void *user;
     /* The folder of the temporary file of --offload=disk; NULL: as compiled. */
     const char *disk;
+    /* Where a build with -DEDL_PROFILE notes its times; others ignore it. */
+    EdlProfile *profile;
 } EdlHooks;
 
 typedef enum EdlKind {

@@ -3,6 +3,7 @@
 #include "edl.h"
 
 #include "edl_copy.h"
+#include "edl_profile.h"
 #include "edl_tensor.h"
 
 #include <math.h>
@@ -99,6 +100,12 @@ edl_fail(EdlInstance *m, EdlStatus s, const char *format, ...)
 void
 edl_parallel(const EdlInstance *m, int64_t n, EdlBody body, void *arg)
 {
+#ifdef EDL_PROFILE
+    if (m->hooks.parallel_for && m->hooks.profile && n > 1) {
+        edl_profile_parallel(m, n, body, arg);
+        return;
+    }
+#endif
     if (m->hooks.parallel_for && n > 1) {
         m->hooks.parallel_for(m->hooks.user, n, body, arg);
         return;

@@ -17,6 +17,8 @@ typedef enum {
     F_RESUME,
     F_SAVE,
     F_METRICS,
+    F_TRACE,
+    F_PROFILE,
     F_QUIET,
     F_HELP
 } FlagId;
@@ -49,6 +51,10 @@ static const FlagRow rows[] = {
     {F_SAVE, "--save", FLAG_TEXT, "FILE", "write a checkpoint at the end"},
     {F_METRICS, "--metrics", FLAG_TEXT, "FILE",
      "a line of JSON for every step and validation"},
+    {F_TRACE, "--trace", FLAG_TEXT, "FILE",
+     "`make profile` only: when each kernel ran, for Perfetto"},
+    {F_PROFILE, "--profile", FLAG_TEXT, "FILE",
+     "`make profile` only: the time of every node, for edlc"},
     {F_QUIET, "--quiet", FLAG_SWITCH, NULL, "no progress"},
     {F_HELP, "--help", FLAG_SWITCH, NULL, "this text"},
 };
@@ -93,6 +99,10 @@ text_of(EdlFlags *f, FlagId id)
         return &f->resume;
     case F_SAVE:
         return &f->save;
+    case F_TRACE:
+        return &f->trace;
+    case F_PROFILE:
+        return &f->profile;
     default:
         return &f->metrics;
     }
@@ -151,6 +161,11 @@ check(const EdlFlags *f)
         return wrong("--grads needs --outputs", "");
     if (f->names && !f->init)
         return wrong("--names needs --init", "");
+#ifndef EDL_PROFILE
+    if (f->trace || f->profile)
+        return wrong("--trace and --profile need a program that is built by "
+                     "`make profile`", "");
+#endif
     if (f->resume && f->init)
         return wrong("--resume and --init exclude each other", "");
     if (f->resume && f->has_seed)

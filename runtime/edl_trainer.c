@@ -8,6 +8,7 @@
 #include "edl_data.h"
 #include "edl_exchange.h"
 #include "edl_flags.h"
+#include "edl_profile.h"
 #include "edl_progress.h"
 #include "edl_tensor.h"
 
@@ -24,6 +25,9 @@ typedef struct Trainer {
     EdlFlags flags;
     EdlInstance m;
     EdlPool *pool;
+#ifdef EDL_PROFILE
+    EdlProfile *profile;
+#endif
     unsigned char *memory; /* all regions */
     uint64_t memory_bytes;
     unsigned char *on_device; /* the same, of a device, but for */
@@ -182,6 +186,11 @@ make_model(Trainer *t)
                          threads);
     hooks.parallel_for = edl_pool_for;
     hooks.user = t->pool;
+#ifdef EDL_PROFILE
+    t->profile = hooks.profile = edl_profile_new();
+    if (!t->profile)
+        return edl_error(&t->error, EDL_ENOMEM, "out of memory");
+#endif
     s = edl_init(&t->m, t->model, EDL_ABI, sizeof t->m, &regions, &hooks);
     if (s != EDL_OK)
         return model_failed(t, s);
@@ -511,10 +520,37 @@ wants_checkpoint(const Trainer *t)
     return t->stopped || (!t->flags.save && !t->has_given);
 }
 
+/* The table of kernels, and what the flags ask for. */
+static EdlStatus
+write_profile(Trainer *t)
+{
+#ifdef EDL_PROFILE
+    EdlStatus s = EDL_OK;
+    EdlPeaks peaks = {0, 0};
+    if (!t->flags.quiet || t->flags.profile)
+        peaks = edl_profile_peaks(&t->m);
+    if (!t->flags.quiet)
+        edl_profile_print(t->profile, peaks, stdout);
+    if (t->flags.trace)
+        s = edl_profile_trace(t->profile, t->flags.trace);
+    if (s != EDL_OK)
+        return edl_error(&t->error, s, "cannot write %s", t->flags.trace);
+    if (t->flags.profile)
+        s = edl_profile_save(t->profile, peaks, t->flags.profile);
+    if (s != EDL_OK)
+        return edl_error(&t->error, s, "cannot write %s", t->flags.profile);
+#else
+    (void)t;
+#endif
+    return EDL_OK;
+}
+
 static EdlStatus
 finish(Trainer *t)
 {
     EdlStatus s = write_outputs(t);
+    if (s == EDL_OK)
+        s = write_profile(t);
     if (s == EDL_OK && wants_checkpoint(t))
         s = write_checkpoint(t);
     if (s == EDL_OK && t->flags.save)
@@ -593,6 +629,9 @@ release(Trainer *t)
         edl_batches_close(&t->given);
     edl_close(&t->m);
     edl_pool_free(t->pool);
+#ifdef EDL_PROFILE
+    edl_profile_free(t->profile);
+#endif
     for (int32_t i = 0;
          t->inputs && t->model->device && i < t->model->ninputs; i++)
         free(t->inputs[i]);

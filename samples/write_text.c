@@ -88,7 +88,7 @@ main(int argc, char **argv)
             aligned_alloc(EDL_ALIGN, (size_t)chargpt_next_model.regions.bytes[i]);
     chargpt_next m;
     EdlPool *pool = edl_pool_new(2);
-    EdlHooks hooks = {edl_pool_for, NULL, NULL, NULL, pool};
+    EdlHooks hooks = {edl_pool_for, NULL, NULL, NULL, pool, NULL, NULL};
     unsigned char *text = (unsigned char *)malloc((size_t)(n + count));
     int status = 1;
     if (!text || chargpt_next_init(&m, EDL_ABI, sizeof m, &regions, &hooks) ||
