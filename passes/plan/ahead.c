@@ -1,7 +1,9 @@
 #include "passes/plan/ahead.h"
 
+#include "ir/scratch.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/flow.h"
+#include "passes/plan/life.h"
 
 /* A copy in a graph whose other nodes have numbers 0 .. n - 1. */
 typedef struct Copy {
@@ -191,6 +193,133 @@ limit_offload(Ahead *x, int i, int ahead)
         c->wait = most;
 }
 
+/* ---- in the bytes that are there anyway ---- */
+
+enum { SLACK = 256 };
+
+typedef struct Room {
+    Ahead *x;
+    Lives lives;
+    int *index; /* by Node.order: of the node, or of the one that follows */
+    bool *real; /* by Node.order: no copy */
+    int64_t *load; /* by node */
+    int64_t most;
+} Room;
+
+static int
+end_index(const Room *r, int order)
+{
+    return r->index[order] + r->real[order];
+}
+
+static void
+add_load(Room *r, int first, int end, int64_t bytes)
+{
+    if (first >= end)
+        return;
+    r->load[first] += bytes;
+    r->load[end] -= bytes;
+}
+
+/* A tensor that is written is there from then on, one that is only read until
+ * the last time. */
+static void
+add_stash(Room *r)
+{
+    Module *m = r->x->g->module;
+    int n = m->tensors.n, *first = ARENA_ARRAY(r->x->a, int, n + 1);
+    int *last = ARENA_ARRAY(r->x->a, int, n + 1);
+    bool *written = ARENA_ARRAY(r->x->a, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        m->tensors.at[i]->mark = i;
+        last[i] = -1;
+    }
+    graph_each(r->x->g, node)
+        for (int i = -1; i < node->n_args + node->n_results; i++) {
+            const Value *v = i < 0 ? NULL
+                             : i < node->n_args
+                                 ? node->args[i]
+                                 : node->results[i - node->n_args];
+            const Tensor *t = v ? life_home((Value *)v)->tensor : node->tensor;
+            if (!t || t->kind != TENSOR_stash || t->space != SPACE_device)
+                continue;
+            if (last[t->mark] < 0)
+                first[t->mark] = node->order;
+            last[t->mark] = node->order;
+            written[t->mark] |= node->op == OP_write && node->tensor == t;
+        }
+    for (int i = 0; i < n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (last[i] >= 0)
+            add_load(r, written[i] ? r->index[first[i]] : 0,
+                     written[i] ? r->x->n : end_index(r, last[i]),
+                     scratch_part(type_bytes(&t->type)));
+    }
+}
+
+static void
+find_room(Room *r)
+{
+    Ahead *x = r->x;
+    r->lives = life_find(x->a, x->g);
+    r->index = ARENA_ARRAY(x->a, int, r->lives.n_nodes + 1);
+    r->real = ARENA_ARRAY(x->a, bool, r->lives.n_nodes + 1);
+    r->load = ARENA_ARRAY(x->a, int64_t, x->n + 2);
+    graph_each(x->g, n) {
+        r->index[n->order] = n->mark;
+        r->real[n->order] = n->mark < x->n && x->nodes[n->mark] == n;
+    }
+    for (int i = 0; i < r->lives.at.n; i++) {
+        const Life *l = &r->lives.at.at[i];
+        add_load(r, r->index[l->first], end_index(r, l->end - 1), l->bytes);
+    }
+    add_stash(r);
+    for (int i = 0; i < x->n; i++) {
+        r->load[i + 1] += r->load[i];
+        r->most = r->load[i] > r->most ? r->load[i] : r->most;
+    }
+    r->most += r->most / SLACK; /* for scalars */
+}
+
+/* The source is kept beyond its last reader. */
+static void
+room_offload(Room *r, Copy *c)
+{
+    int64_t bytes = scratch_part(type_bytes(&c->node->results[0]->type));
+    int life = life_home(c->node->args[0])->mark - 1, i = c->need;
+    if (life >= 0 && end_index(r, r->lives.at.at[life].end - 1) > i)
+        i = end_index(r, r->lives.at.at[life].end - 1);
+    while (i < c->wait && r->load[i] + bytes <= r->most)
+        r->load[i++] += bytes;
+    c->wait = c->wait < i ? c->wait : i;
+}
+
+static void
+room_fetch(Room *r, Copy *c, int least)
+{
+    int64_t bytes = scratch_part(type_bytes(&c->node->results[0]->type));
+    int i = c->need;
+    if (least < c->begin)
+        least = c->begin;
+    while (i > least && r->load[i - 1] + bytes <= r->most)
+        r->load[--i] += bytes;
+    c->begin = i;
+}
+
+static void
+use_room(Ahead *x)
+{
+    Room r = {.x = x};
+    find_room(&r);
+    for (int i = 0; i < x->out.n; i++)
+        room_offload(&r, &x->out.at[i]);
+    for (int i = x->out.n - 2; i >= 0; i--)
+        if (x->out.at[i].wait > x->out.at[i + 1].wait)
+            x->out.at[i].wait = x->out.at[i + 1].wait;
+    for (int i = 0; i < x->in.n; i++)
+        room_fetch(&r, &x->in.at[i], i ? x->in.at[i - 1].begin : 0);
+}
+
 /* ---- the new order ---- */
 
 /* In the place of the node before which it stands, or at the end. */
@@ -261,6 +390,8 @@ ahead_place(Graph *g, int ahead)
     list_copies(&x);
     fetch_in_time(&x);
     offload_in_time(&x);
+    if (ahead == AHEAD_free)
+        use_room(&x);
     for (int i = 0; i < x.in.n && ahead >= 0; i++)
         limit_fetch(&x, i, ahead);
     for (int i = 0; i < x.out.n && ahead >= 0; i++)

@@ -7,9 +7,11 @@
 /* How far copies go ahead of the computation. */
 enum {
     AHEAD_none,     /* a copy is waited for where it begins: one slot */
-    AHEAD_next,     /* one is fetched behind the last reader before: two slots */
+    AHEAD_next,     /* a fetch begins behind the last reader before: two */
     AHEAD_two,      /* beside it: three slots; and so on */
-    AHEAD_all = -1  /* in time by the predicted times, however many slots */
+    AHEAD_all = -1, /* in time by the predicted times, however many slots */
+    AHEAD_free = -2 /* so far as the bytes at the fullest moment that
+                     * AHEAD_none has have room for */
 };
 
 /* The fetches of g stand right before their first readers and its offloads

@@ -43,7 +43,7 @@ typedef struct Ladder {
                        * keeps all */
     VEC(MovedParam) params; /* the largest first */
     int families;
-    int *tightest; /* by family: the rung that never goes ahead */
+    int *tightest; /* by family: the rung that takes the fewest bytes */
     int last;         /* the rung that makes everything in blocks again */
     int64_t step_ns;  /* of a step that makes nothing again */
     int64_t batches;  /* microbatches in a step */

@@ -353,7 +353,7 @@ sort_rungs(Ladder *l)
     qsort(l->at.at, (size_t)l->at.n, sizeof(Rung), by_time);
     l->tightest = ARENA_ARRAY(l->a, int, l->families + 1);
     for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].family && l->at.at[i].ahead == AHEAD_none)
+        if (l->at.at[i].family && l->at.at[i].ahead == AHEAD_free)
             l->tightest[l->at.at[i].family] = i;
 }
 

@@ -13,7 +13,7 @@ enum {
     SMALL = 64   /* what is below this part of the largest stays */
 };
 
-static const int aheads[] = {AHEAD_all, AHEAD_two, AHEAD_next, AHEAD_none};
+static const int aheads[] = {AHEAD_all, AHEAD_two, AHEAD_next, AHEAD_free};
 
 enum { MOST_SLOTS = 3, N_AHEADS = sizeof aheads / sizeof *aheads };
 
@@ -205,7 +205,7 @@ slot_bytes(const Make *k, const Rung *r, int slots)
 static int
 slots_of(int ahead)
 {
-    return ahead == AHEAD_all ? 1 : ahead + 1;
+    return ahead < 0 ? 1 : ahead + 1;
 }
 
 static void
