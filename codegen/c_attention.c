@@ -61,60 +61,85 @@ emit_keys(Kernel *k, const Forward *f)
               h->s, h->s);
 }
 
-/* A row of products becomes one of scores; -inf where nothing is seen. */
+/* Scores of row i with a mask or a bias, which exist for keys only. */
+static void
+emit_masked_scores(Kernel *k, const Forward *f, const char *score)
+{
+    Emit *e = &k->out;
+    Arena *a = k->cg->arena;
+    if (f->h.bias_at >= 0)
+        score = arena_printf(a, "%s + %s", score,
+                             heads_load(k, &f->bias, "i", "s0 + j"));
+    if (f->h.mask_at >= 0)
+        score = arena_printf(a, "%s ? %s : -INFINITY",
+                             heads_load(k, &f->mask, "i", "s0 + j"), score);
+    emit_line(e, "for (int64_t j = 0; j < seen; j++)");
+    emit_line(e, "    row[j] = %s;", score);
+    emit_line(e, "for (int64_t j = seen; j < last[i]; j++)");
+    emit_line(e, "    row[j] = -INFINITY;");
+}
+
+/* Products become scores, and top[i] the largest of row i so far. What is
+ * behind last[i], a multiple of 16, is not seen. */
 static void
 emit_scores(Kernel *k, const Forward *f)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &f->h;
+    const char *scale = c_number(a, DT_f32, h->scale);
+    bool plain = h->mask_at < 0 && h->bias_at < 0;
+    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
+    emit_line(e, "float *const row = score + i * %" PRId64 ";", h->keys);
     heads_seen(k, h,
                strcmp(f->t0, "0") ? arena_printf(a, "%s + i", f->t0) : "i",
                f->n);
-    const char *score =
-        arena_printf(a, "row[j] * %s", c_number(a, DT_f32, h->scale));
-    if (h->bias_at >= 0)
-        score = arena_printf(a, "%s + %s", score,
-                             heads_load(k, &f->bias, "i", "s0 + j"));
-    if (h->mask_at >= 0)
-        score = arena_printf(a, "%s ? %s : -INFINITY",
-                             heads_load(k, &f->mask, "i", "s0 + j"), score);
-    emit_line(e, "for (int64_t j = 0; j < seen; j++)");
-    emit_line(e, "    row[j] = %s;", score);
-    emit_line(e, "for (int64_t j = seen; j < %" PRId64 "; j++)", h->keys);
-    emit_line(e, "    row[j] = -INFINITY;");
+    emit_line(e, "last[i] = (int)(seen + 15) / 16 * 16;");
+    if (!plain)
+        emit_masked_scores(k, f, arena_printf(a, "row[j] * %s", scale));
+    emit_line(e, "float lane[16];");
+    emit_line(e, "for (int l = 0; l < 16; l++)");
+    emit_line(e, "    lane[l] = most[i];");
+    emit_open(e, "for (int j = 0; j < last[i]; j += 16)");
+    emit_open(e, "for (int l = 0; l < 16; l++)");
+    if (plain) {
+        emit_line(e, "const float x = row[j + l] * %s;", scale);
+        emit_line(e, "row[j + l] = j + l < (int)seen ? x : -INFINITY;");
+    }
+    emit_line(e, "lane[l] = row[j + l] > lane[l] ? row[j + l] : lane[l];");
+    emit_close(e, "");
+    emit_close(e, "");
+    emit_line(e, "top[i] = edl_top16f(lane);");
+    emit_close(e, "");
 }
 
 /* A row of scores becomes one of weights, relative to the new maximum. */
 static void
-emit_weights(Kernel *k, const Heads *h)
+emit_weights(Kernel *k, const Forward *f)
 {
     Emit *e = &k->out;
-    emit_line(e, "float lane[16];");
-    emit_line(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "    lane[l] = row[l];");
-    emit_line(e, "for (int64_t j = 16; j < %" PRId64 "; j += 16)", h->keys);
-    emit_line(e, "    for (int l = 0; l < 16; l++)");
-    emit_line(e, "        lane[l] = edl_maxf(lane[l], row[j + l]);");
-    emit_line(e, "const float top = edl_maxf(most[i], edl_max16f(lane));");
-    emit_open(e, "if (top == -INFINITY)");
-    emit_line(e, "for (int64_t j = 0; j < %" PRId64 "; j++)", h->keys);
-    emit_line(e, "    row[j] = 0;");
-    emit_line(e, "continue;");
+    const Heads *h = &f->h;
+    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
+    emit_line(e, "const float x = edl_weightf(most[i] - top[i]);");
+    emit_line(e, "keep[i] = top[i] > most[i] ? x : 1.0f;");
     emit_close(e, "");
-    emit_line(e, "const float keep = edl_weightf(most[i] - top);");
-    emit_line(e, "most[i] = top;");
-    emit_line(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "    lane[l] = 0;");
-    emit_open(e, "for (int64_t j = 0; j < %" PRId64 "; j += 16)", h->keys);
+    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
+    emit_line(e, "float *const row = score + i * %" PRId64 ";", h->keys);
+    emit_line(e, "const float shift = top[i] == -INFINITY ? 0 : top[i];");
+    emit_line(e, "float lane[16] = {0};");
+    emit_open(e, "for (int j = 0; j < last[i]; j += 16)");
     emit_open(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "row[j + l] = edl_weightf(row[j + l] - top);");
+    emit_line(e, "row[j + l] = edl_weightf(row[j + l] - shift);");
     emit_line(e, "lane[l] += row[j + l];");
     emit_close(e, "");
     emit_close(e, "");
-    emit_line(e, "sum[i] = sum[i] * keep + edl_sum16f(lane);");
+    emit_line(e, "for (int j = last[i]; j < %" PRId64 "; j++)", h->keys);
+    emit_line(e, "    row[j] = 0;");
+    emit_line(e, "most[i] = top[i];");
+    emit_line(e, "sum[i] = sum[i] * keep[i] + edl_sum16f(lane);");
     emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
-    emit_line(e, "    out[i * %" PRId64 " + d] *= keep;", h->d);
+    emit_line(e, "    out[i * %" PRId64 " + d] *= keep[i];", h->d);
+    emit_close(e, "");
 }
 
 static void
@@ -132,11 +157,8 @@ emit_tile(Kernel *k, Forward *f, const Operand *q)
     heads_product(k, &(TileProduct){"by_key", f->rows, f->n, d, q->at, key.at,
                                     "score", q->row, q->col, key.col, key.row,
                                     h->keys, "0"});
-    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
-    emit_line(e, "float *const row = score + i * %" PRId64 ";", h->keys);
     emit_scores(k, f);
-    emit_weights(k, h);
-    emit_close(e, "");
+    emit_weights(k, f);
     heads_product(k, &(TileProduct){"by_value", f->rows, d, f->n, "score",
                                     value.at, "out", h->keys, 1, value.row,
                                     value.col, h->d, "1"});
@@ -201,6 +223,9 @@ attention_body(Kernel *k)
               "float out[%" PRId64 "] = {0}, most[%" PRId64 "], sum[%" PRId64
               "] = {0};",
               h.queries * h.d, h.queries, h.queries);
+    emit_line(e, "float top[%" PRId64 "], keep[%" PRId64 "];", h.queries,
+              h.queries);
+    emit_line(e, "int last[%" PRId64 "];", h.queries);
     emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", h.queries);
     emit_line(e, "    most[i] = -INFINITY;");
     Operand q = heads_floats(k, &h, &f.q, "query", "0", f.rows, h.queries);

@@ -105,24 +105,16 @@ emit_delta(Kernel *k, const Backward *b)
     emit_line(e, "const float delta = edl_sum16f(lane);");
 }
 
-/* Row i of the tiles: products become weights, and gradients of products. */
+/* Key by key: with a mask or a bias, which exist for keys only. */
 static void
-emit_row(Kernel *k, const Backward *b, const char *t0)
+emit_masked_row(Kernel *k, const Backward *b)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     const char *scale = c_number(a, DT_f32, h->scale);
-    emit_line(e, "float *const row = weight + i * %" PRId64 ";", h->keys);
-    emit_line(e, "float *const slope = ds + i * %" PRId64 ";", h->keys);
-    emit_line(e, "const float top = %s;", heads_load(k, &b->lse, "i", "0"));
-    emit_delta(k, b);
-    heads_seen(k, h, strcmp(t0, "0") ? arena_printf(a, "%s + i", t0) : "i",
-               b->n);
-    emit_line(e, "if (top == -INFINITY)");
-    emit_line(e, "    seen = 0;");
-    emit_open(e, "for (int64_t j = 0; j < seen; j++)");
     const char *score = arena_printf(a, "row[j] * %s", scale);
+    emit_open(e, "for (int64_t j = 0; j < seen; j++)");
     if (h->bias_at >= 0)
         score = arena_printf(a, "%s + %s", score,
                              heads_load(k, &b->bias, "i", "s0 + j"));
@@ -140,6 +132,46 @@ emit_row(Kernel *k, const Backward *b, const char *t0)
     emit_close(e, "");
     emit_line(e, "for (int64_t j = seen; j < %s; j++)", b->n);
     emit_line(e, "    row[j] = slope[j] = 0;");
+}
+
+/* 16 keys at a time, of which the last may be seen or not. */
+static void
+emit_plain_row(Kernel *k, const Backward *b)
+{
+    Emit *e = &k->out;
+    const char *scale = c_number(k->cg->arena, DT_f32, b->h.scale);
+    emit_line(e, "const int end = (int)(seen + 15) / 16 * 16;");
+    emit_open(e, "for (int j = 0; j < end; j += 16)");
+    emit_open(e, "for (int l = 0; l < 16; l++)");
+    emit_line(e, "const float w = edl_weightf(row[j + l] * %s - top);", scale);
+    emit_line(e, "const float d = w * (slope[j + l] - delta) * %s;", scale);
+    emit_line(e, "row[j + l] = j + l < (int)seen ? w : 0;");
+    emit_line(e, "slope[j + l] = j + l < (int)seen ? d : 0;");
+    emit_close(e, "");
+    emit_close(e, "");
+    emit_line(e, "for (int j = end; j < %" PRId64 "; j++)", b->h.keys);
+    emit_line(e, "    row[j] = slope[j] = 0;");
+}
+
+/* Row i of the tiles: products become weights, and gradients of products. */
+static void
+emit_row(Kernel *k, const Backward *b, const char *t0)
+{
+    Emit *e = &k->out;
+    Arena *a = k->cg->arena;
+    const Heads *h = &b->h;
+    emit_line(e, "float *const row = weight + i * %" PRId64 ";", h->keys);
+    emit_line(e, "float *const slope = ds + i * %" PRId64 ";", h->keys);
+    emit_line(e, "const float top = %s;", heads_load(k, &b->lse, "i", "0"));
+    emit_delta(k, b);
+    heads_seen(k, h, strcmp(t0, "0") ? arena_printf(a, "%s + i", t0) : "i",
+               b->n);
+    emit_line(e, "if (top == -INFINITY)");
+    emit_line(e, "    seen = 0;");
+    if (h->mask_at >= 0 || h->bias_at >= 0)
+        emit_masked_row(k, b);
+    else
+        emit_plain_row(k, b);
 }
 
 /* dq (+)= ds @ k */

@@ -563,6 +563,20 @@ edl_max16f(const float s[16])
     return edl_maxf(edl_maxf(t[0], t[2]), edl_maxf(t[1], t[3]));
 }
 
+/* The same where a NaN may be lost. */
+EDL_INLINE float
+edl_top16f(const float s[16])
+{
+    float t[8];
+    for (int i = 0; i < 8; i++)
+        t[i] = s[i] > s[i + 8] ? s[i] : s[i + 8];
+    for (int i = 0; i < 4; i++)
+        t[i] = t[i] > t[i + 4] ? t[i] : t[i + 4];
+    t[0] = t[0] > t[2] ? t[0] : t[2];
+    t[1] = t[1] > t[3] ? t[1] : t[3];
+    return t[0] > t[1] ? t[0] : t[1];
+}
+
 /* ---- doubles and integers ---- */
 
 EDL_INLINE double
