@@ -274,6 +274,9 @@ static const char *
 cell_text(Cells *c, const Cell *cell)
 {
     Arena *a = c->k->cg->arena;
+    if (cell->kept)
+        return c_load(a, cell->dtype,
+                      loops_element(c->loops, cell->kept - 1, "c"));
     switch (cell->kind) {
     case CELL_literal:
         return cell->text;
@@ -312,7 +315,7 @@ cells_need(Cells *c, int i)
         return cell->now;
     if (cell->kind == CELL_fold && loops_columns(c->loops) != 1)
         bug("codegen: a fold is needed before its pass");
-    for (int j = 0; j < cell->n_in; j++)
+    for (int j = 0; j < cell->n_in && !cell->kept; j++)
         cells_need(c, cell->in[j]);
     cell = &c->cell.at[i];
     const char *text = cell_text(c, cell);
@@ -374,74 +377,6 @@ bool
 cells_store_is_full(const Cells *c, const CellStore *s)
 {
     return c->loops->access.at[s->access].full;
-}
-
-const char *
-cells_fold_start(const Cell *cell)
-{
-    bool real = dtype_info[cell->dtype].kind == KIND_FLOAT;
-    switch (cell->fold) {
-    case FOLD_sum:
-        return "0";
-    case FOLD_max:
-        return real                    ? "-INFINITY"
-               : cell->dtype == DT_i64 ? "INT64_MIN"
-               : cell->dtype == DT_u8  ? "0"
-                                       : "INT32_MIN";
-    case FOLD_min:
-        return real                    ? "INFINITY"
-               : cell->dtype == DT_i64 ? "INT64_MAX"
-               : cell->dtype == DT_u8  ? "255"
-                                       : "INT32_MAX";
-    }
-    bug("codegen: a fold of kind %d", (int)cell->fold);
-}
-
-void
-cells_combine(Cells *c, int fold, const char *to, const char *v)
-{
-    const Cell *cell = &c->cell.at[fold];
-    Emit *e = &c->k->out;
-    const char *t = c_compute(cell->dtype);
-    bool real = dtype_info[cell->dtype].kind == KIND_FLOAT;
-    bool f64 = cell->dtype == DT_f64;
-    switch (cell->fold) {
-    case FOLD_sum:
-        if (real)
-            emit_line(e, "%s += %s;", to, v);
-        else
-            emit_line(e, "%s = (%s)((uint64_t)%s + (uint64_t)%s);", to, t, to,
-                      v);
-        return;
-    case FOLD_max:
-    case FOLD_min:
-        if (real)
-            emit_line(e, "%s = edl_%s%s(%s, %s);", to,
-                      cell->fold == FOLD_max ? "max" : "min", f64 ? "" : "f",
-                      to, v);
-        else
-            emit_line(e, "%s = %s %c %s ? %s : %s;", to, v,
-                      cell->fold == FOLD_max ? '>' : '<', to, v, to);
-        return;
-    }
-}
-
-void
-cells_lanes(Cells *c, int fold, int n)
-{
-    Cell *cell = &c->cell.at[fold];
-    Emit *e = &c->k->out;
-    const char *start = cells_fold_start(cell);
-    cell->now =
-        kernel_local(c->k, arena_printf(c->k->cg->arena, "%s_l", cell->path));
-    const char *t = c_compute(cell->dtype);
-    if (strcmp(start, "0") == 0) {
-        emit_line(e, "%s %s[%d] = {0};", t, cell->now, n);
-        return;
-    }
-    emit_line(e, "%s %s[%d];", t, cell->now, n);
-    emit_line(e, "for (int l = 0; l < %d; l++)", n);
-    emit_line(e, "    %s[l] = %s;", cell->now, start);
 }
 
 static void
@@ -532,6 +467,20 @@ emit_plain_loop(Cells *c, int level, int64_t n)
     emit_close(e, "");
 }
 
+/* What a pass has stored is there for the next ones. */
+static void
+keep_stored(Cells *c, int level)
+{
+    for (int i = 0; i < c->stores.n; i++) {
+        const CellStore *s = &c->stores.at[i];
+        Cell *cell = &c->cell.at[s->cell];
+        if (cell->kind == CELL_expr && cell->full &&
+            cells_store_is_full(c, s) && cells_store_level(c, s) == level &&
+            c->loops->access.at[s->access].dtype == cell->dtype)
+            cell->kept = s->access + 1;
+    }
+}
+
 static void
 emit_pass(Cells *c, int level)
 {
@@ -564,6 +513,7 @@ emit_pass(Cells *c, int level)
     for (int i = 0; i < c->cell.n; i++)
         if (cells_is_fold(c, i, level))
             emit_result(c, i);
+    keep_stored(c, level);
 }
 
 void

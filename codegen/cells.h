@@ -5,8 +5,9 @@
  * of the loops. A cell is full when it differs along the inner dimensions;
  * the others are computed once a row. A fold needs a pass over the row, and
  * what depends on it comes in a later pass: cells count passes in `level`.
- * A full cell that a later pass needs is computed again there: the same
- * instructions give the same bits, and no row buffer is needed. */
+ * A full cell that a later pass needs is read where a pass has stored it, or
+ * computed again there: the same instructions give the same bits, and no row
+ * buffer is needed. */
 #ifndef EDL_CODEGEN_CELLS_H
 #define EDL_CODEGEN_CELLS_H
 
@@ -29,6 +30,7 @@ typedef struct Cell {
     int in[4];
     int n_in;
     int access; /* load, index */
+    int kept;   /* access + 1: where an earlier pass has stored it; 0: no */
     FoldKind fold;
     const char *path; /* what its local name is made of */
     int level;
