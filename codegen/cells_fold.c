@@ -1,7 +1,6 @@
 /* Folds of cells: where they begin, their accumulators, one step. */
 #include "codegen/cells_pass.h"
 
-
 const char *
 cells_fold_start(const Cell *cell)
 {

@@ -260,10 +260,10 @@ emit_profile_rules(Emit *e)
                  "profile: $(PROFILES)\n");
     emit_line(e, "$(PROFILES): %%_profile: %%.profile.o %%_main.profile.o "
                  "$(RUNTIME:.o=.profile.o)\n"
-                 "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
+                 "\t$(CC) $(FAST) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
                  "$(LDLIBS) -lm\n");
     emit_line(e, "%%.profile.o: %%.c $(wildcard *.h)\n"
-                 "\t$(CC) -DEDL_PROFILE $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c "
+                 "\t$(CC) -DEDL_PROFILE $(CPPFLAGS) $(FAST) $(CFLAGS) $(NEEDED) -c "
                  "-o $@ $<\n");
 }
 
@@ -274,8 +274,10 @@ makefile_text(CModel *c, const char *runtime, bool copied)
     Emit e = emit_new(c->cg.arena);
     emit_line(&e, "# Written by edlc. make: the trainer of each model here.");
     emit_line(&e, "CC ?= cc");
+    emit_line(&e, "# ARCH: the processor that it is for. CFLAGS come behind it, "
+                  "and may say\n# otherwise.");
     emit_line(&e, "ARCH ?= -march=native");
-    emit_line(&e, "CFLAGS ?= -O3 $(ARCH)");
+    emit_line(&e, "FAST = -O3 $(ARCH)");
     if (c->cg.cuda)
         emit_line(&e, "NVCC ?= nvcc\n"
                       "GPU ?= -gencode arch=compute_80,code=sm_80 \\\n"
@@ -302,10 +304,11 @@ makefile_text(CModel *c, const char *runtime, bool copied)
                       "\t$(NVCC) $(CPPFLAGS) $(NVFLAGS) $(NVNEEDED) -c -o $@ "
                       "$<\n");
     else
-        emit_line(&e, "\t$(CC) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
+        emit_line(&e, "\t$(CC) $(FAST) $(CFLAGS) $(NEEDED) $(LDFLAGS) -o $@ $^ "
                       "$(LDLIBS) -lm\n");
     emit_line(&e, "%%.o: %%.c $(wildcard *.h)");
-    emit_line(&e, "\t$(CC) $(CPPFLAGS) $(CFLAGS) $(NEEDED) -c -o $@ $<\n");
+    emit_line(&e, "\t$(CC) $(CPPFLAGS) $(FAST) $(CFLAGS) $(NEEDED) -c -o $@ "
+                  "$<\n");
     if (!c->cg.cuda)
         emit_profile_rules(&e);
     emit_line(&e, "clean:");

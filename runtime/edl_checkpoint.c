@@ -3,6 +3,7 @@
 #include "edl.h"
 
 #include "edl_copy.h"
+#include "edl_matmul.h"
 #include "edl_safetensors.h"
 #include "edl_tensor.h"
 
@@ -24,6 +25,43 @@ fixed_counter(EdlCounters *c, int i)
     uint64_t *const at[N_FIXED] = {&c->step, &c->microbatch, &c->epoch,
                                    &c->index, &c->seed};
     return at[i];
+}
+
+/* ---- the path that computes ---- */
+
+#if defined(__FMA__) || defined(__aarch64__)
+static const char without_fma[] = "";
+#else
+static const char without_fma[] = ", no fma";
+#endif
+
+/* "avx512": the kernels of products, and whether the rest, compiled with the
+ * same flags as this, rounds a multiply-add twice: only that changes bits. */
+static void
+cpu_path(const EdlModel *model, char *to, size_t size)
+{
+    snprintf(to, size, "%s%s", model->device ? "device" : edl_matmul_path(),
+             model->device ? "" : without_fma);
+}
+
+/* Says so when what comes will not have the bits of a run that went on where
+ * it was saved. */
+static void
+compare_paths(const EdlInstance *m, const EdlSt *st, const char *what)
+{
+    char ours[24], text[EDL_ERROR_BYTES];
+    const char *theirs = edl_st_meta(st, "edl.cpu");
+    cpu_path(m->model, ours, sizeof ours);
+    if (!theirs || !m->hooks.log)
+        return;
+    if (!strstr(theirs, "no fma") == !strstr(ours, "no fma") &&
+        !strcmp(theirs, "device") == !strcmp(ours, "device"))
+        return;
+    snprintf(text, sizeof text,
+             "%s was saved by a program for \"%.24s\", this one is for \"%s\": "
+             "results will differ in rounding",
+             what, theirs, ours);
+    m->hooks.log(m->hooks.user, EDL_LOG_INFO, text);
 }
 
 static int
@@ -65,20 +103,31 @@ typedef struct Save {
 } Save;
 
 static void
-add_meta(Save *s, const char *prefix, const char *key, uint64_t value)
+add_text_meta(Save *s, const char *prefix, const char *key, const char *value)
 {
     MetaText *t = &s->texts[s->nmetas];
     snprintf(t->key, sizeof t->key, "%s%s", prefix, key);
-    snprintf(t->value, sizeof t->value, "%llu", (unsigned long long)value);
+    snprintf(t->value, sizeof t->value, "%s", value);
     s->metas[s->nmetas].key = t->key;
     s->metas[s->nmetas].value = t->value;
     s->nmetas++;
 }
 
 static void
+add_meta(Save *s, const char *prefix, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    add_text_meta(s, prefix, key, text);
+}
+
+static void
 add_metas(Save *s)
 {
     const EdlModel *model = s->m->model;
+    char path[24];
+    cpu_path(s->m->model, path, sizeof path);
+    add_text_meta(s, "", "edl.cpu", path);
     for (int i = 0; i < N_FIXED; i++)
         add_meta(s, "", fixed_keys[i], *fixed_counter(&s->m->count, i));
     for (int32_t i = 0; i < model->ntensors; i++) {
@@ -123,7 +172,7 @@ static int
 save_begin(Save *s, EdlInstance *m)
 {
     size_t tensors = (size_t)count_kind(m->model, 0) + 1;
-    size_t metas = (size_t)count_kind(m->model, 1) + N_FIXED;
+    size_t metas = (size_t)count_kind(m->model, 1) + N_FIXED + 1;
     memset(s, 0, sizeof *s);
     s->m = m;
     s->outs = (EdlStOut *)calloc(tensors, sizeof *s->outs);
@@ -311,6 +360,7 @@ load_from(EdlInstance *m, const EdlSt *st, const char *what)
         s = load_counters(m, st, what, 0);
     if (s != EDL_OK)
         return s;
+    compare_paths(m, st, what);
     m->count = count;
     m->phase = 0;
     edl_copies_renew(m);

@@ -169,6 +169,15 @@ place_inputs(Trainer *t)
     return EDL_OK;
 }
 
+/* Errors are told once, at the end. */
+static void
+tell(void *user, int level, const char *text)
+{
+    (void)user;
+    if (level == EDL_LOG_INFO)
+        fprintf(stderr, "warning: %s\n", text);
+}
+
 static EdlStatus
 make_model(Trainer *t)
 {
@@ -185,6 +194,7 @@ make_model(Trainer *t)
         return edl_error(&t->error, EDL_ENOMEM, "cannot make %d threads",
                          threads);
     hooks.parallel_for = edl_pool_for;
+    hooks.log = tell;
     hooks.user = t->pool;
 #ifdef EDL_PROFILE
     t->profile = hooks.profile = edl_profile_new();

@@ -1,6 +1,7 @@
 """lit: every .edl, .eir, .sched, .test and .py below tests/ is a test that
 carries its own RUN lines. Folders named Inputs hold no tests."""
 import os
+import platform
 import shutil
 import lit.formats
 
@@ -33,6 +34,10 @@ if os.path.isdir(os.path.join(os.path.dirname(root), "shared", "cases")):
 for tool in ("nvcc", "cmake"):
     if shutil.which(tool):
         config.available_features.add(tool)
+if platform.machine() == "x86_64":
+    config.available_features.add("x86_64")
+if shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64"):
+    config.available_features.add("aarch64")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 if os.path.isdir(os.path.join(build, "fuzz")):
