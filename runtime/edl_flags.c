@@ -17,6 +17,7 @@ typedef enum {
     F_RESUME,
     F_SAVE,
     F_METRICS,
+    F_DISK,
     F_TRACE,
     F_PROFILE,
     F_QUIET,
@@ -51,6 +52,8 @@ static const FlagRow rows[] = {
     {F_SAVE, "--save", FLAG_TEXT, "FILE", "write a checkpoint at the end"},
     {F_METRICS, "--metrics", FLAG_TEXT, "FILE",
      "a line of JSON for every step and validation"},
+    {F_DISK, "--disk", FLAG_TEXT, "FOLDER",
+     "where the temporary file of --offload=disk goes"},
     {F_TRACE, "--trace", FLAG_TEXT, "FILE",
      "`make profile` only: when each kernel ran, for Perfetto"},
     {F_PROFILE, "--profile", FLAG_TEXT, "FILE",
@@ -99,6 +102,8 @@ text_of(EdlFlags *f, FlagId id)
         return &f->resume;
     case F_SAVE:
         return &f->save;
+    case F_DISK:
+        return &f->disk;
     case F_TRACE:
         return &f->trace;
     case F_PROFILE:

@@ -14,7 +14,7 @@ typedef struct EdlFlags {
     uint64_t seed;
     int has_seed;
     const char *inputs, *outputs, *init, *names, *resume, *save, *metrics;
-    const char *trace, *profile;
+    const char *disk, *trace, *profile;
     int grads, quiet, help;
 } EdlFlags;
 

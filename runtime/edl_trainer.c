@@ -135,7 +135,7 @@ take_memory(Trainer *t, EdlRegions *regions)
         regions->at[r] = t->model->regions.bytes[r] ? at : NULL;
         at += round_up(t->model->regions.bytes[r], EDL_ALIGN);
     }
-    t->progress.bytes = total;
+    t->progress.bytes = total - t->model->regions.bytes[EDL_HOST];
     return take_host_pool(t, regions);
 }
 
@@ -196,6 +196,7 @@ make_model(Trainer *t)
     hooks.parallel_for = edl_pool_for;
     hooks.log = tell;
     hooks.user = t->pool;
+    hooks.disk = t->flags.disk;
 #ifdef EDL_PROFILE
     t->profile = hooks.profile = edl_profile_new();
     if (!t->profile)
