@@ -334,9 +334,10 @@ typedef struct Dim {
 /* What the pass recompute found, for people: bytes and predicted time of a
  * step if nothing is made again, and the time as planned; all 0 where it had
  * nothing to do. lowest: the smallest limit if values were made again, where
- * an option forbids it. */
+ * an option forbids it; moved: if they might leave the device, where no option
+ * allows it and the limit is not kept. */
 typedef struct Planned {
-    int64_t kept_bytes, kept_ns, ns, lowest;
+    int64_t kept_bytes, kept_ns, ns, lowest, moved;
 } Planned;
 
 struct Module {

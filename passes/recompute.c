@@ -8,6 +8,7 @@
  *
  * plan/ladder.h says which plans there are; the fastest that fits is taken.
  * Where none does it is the smallest, and `place` says that it is too large. */
+#include "ir/copy.h"
 #include "passes/pass.h"
 #include "passes/plan/ladder.h"
 #include "passes/plan/limit.h"
@@ -40,6 +41,22 @@ find_limit(Module *m, Ladder *l)
     return limit;
 }
 
+static int64_t
+lowest_if_moved(Module *m, bool again)
+{
+    int64_t bytes = 0;
+    if (module_option(m, "offload"))
+        return 0;
+    Arena *a = arena_new();
+    Module *copy = module_copy(a, diag_new(a), m);
+    module_set_option(copy, "offload", "host");
+    Ladder *l = ladder_make(a, copy);
+    if (l)
+        bytes = ladder_total(l, ladder_smallest(l, again));
+    arena_free(a);
+    return bytes;
+}
+
 static int
 pick(Module *m, Ladder *l)
 {
@@ -54,6 +71,7 @@ pick(Module *m, Ladder *l)
         return rung;
     if (!again)
         m->planned.lowest = ladder_total(l, ladder_smallest(l, true));
+    m->planned.moved = lowest_if_moved(m, again);
     return ladder_smallest(l, again);
 }
 

@@ -60,13 +60,6 @@ in_8_bits(int64_t bytes)
     return bytes / 4 + bytes / 256;
 }
 
-static bool
-moves(const Module *m)
-{
-    const char *to = module_option(m, "offload");
-    return to && strcmp(to, "none") != 0;
-}
-
 /* The smallest limit, and what would lower it. */
 static void
 say_help(Module *m, const Report *r)
@@ -79,12 +72,10 @@ say_help(Module *m, const Report *r)
         diag_note(m->diag, nowhere,
                   "with --recompute=auto %lld bytes are enough",
                   (long long)m->planned.lowest);
-    if (!moves(m) && m->region_bytes[REGION_stash] + optimizer > 0)
+    if (m->planned.moved > 0 && m->planned.moved < r->total)
         diag_note(m->diag, nowhere,
-                  "with --offload=host or disk, %lld bytes of the stash and "
-                  "%lld of the optimizer's state may leave the device",
-                  (long long)m->region_bytes[REGION_stash],
-                  (long long)optimizer);
+                  "with --offload=host %lld bytes of the device are enough",
+                  (long long)m->planned.moved);
     if (optimizer > 0)
         diag_note(m->diag, nowhere,
                   "in 8 bits the optimizer's state would take about %lld "
