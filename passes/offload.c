@@ -38,6 +38,16 @@ is_one_run(const Value *v)
 
 /* ---- tensors that cannot go ---- */
 
+static void
+keep(Module *m, Tensor *t)
+{
+    t->space = SPACE_device;
+    for (int i = 0; i < m->graphs.n; i++)
+        graph_each(m->graphs.at[i], n)
+            if (n->op == OP_read && n->tensor == t)
+                n->results[0]->space = SPACE_device;
+}
+
 /* A stash tensor is moved if it is the storage of its value. */
 static void
 keep_parts(Module *m)
@@ -49,7 +59,7 @@ keep_parts(Module *m)
                 continue;
             const Value *v = n->args[0];
             if (v->tensor != n->tensor || v->home != v || !is_one_run(v))
-                n->tensor->space = SPACE_device;
+                keep(m, n->tensor);
         }
 }
 
