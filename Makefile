@@ -102,6 +102,11 @@ bench: all
 	@tools/need $(BUILD_NEEDS) python3-torch python3-numpy libopenblas0-openmp
 	@/usr/bin/python3 bench/run.py $(BENCH)
 
+# Time over memory, predicted and measured: docs/measurements.md.
+bench-plan: all
+	@tools/need $(BUILD_NEEDS) python3-torch python3-numpy libopenblas0-openmp
+	@/usr/bin/python3 bench/plan.py $(BENCH)
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DATA)/runtime \
 	    $(DESTDIR)$(DATA)/lib $(DESTDIR)$(PREFIX)/include/edl \
@@ -127,7 +132,7 @@ clean:
 
 FORCE:
 
-.PHONY: all bench fuzz FORCE test check demo install uninstall clean
+.PHONY: all bench bench-plan fuzz FORCE test check demo install uninstall clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f -not -path '*/Output/*' \
     2>/dev/null)

@@ -182,4 +182,5 @@ def main():
             b.row(*c)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -79,6 +79,7 @@ flags_fit(const Session *s)
                        : o->offload    ? "--offload"
                        : o->machine    ? "--machine"
                        : o->precision  ? "--precision"
+                       : o->profile    ? "--profile"
                        : o->mode       ? "--mode"
                        : o->dims.n     ? "--set"
                        : o->dump       ? "--dump"

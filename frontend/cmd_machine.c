@@ -1,5 +1,6 @@
 #include "frontend/cmd_machine.h"
 
+#include "frontend/profile_file.h"
 #include "passes/plan/machine.h"
 
 /* A plan for another target would be made with rates that mean nothing. */
@@ -14,8 +15,8 @@ check_target(Session *s, const Module *m, const Machine *k)
     return false;
 }
 
-bool
-cmd_take_machine(Session *s, Module *m)
+static bool
+take_file(Session *s, Module *m)
 {
     const char *path = s->options->machine, *text;
     size_t n;
@@ -25,4 +26,39 @@ cmd_take_machine(Session *s, Module *m)
         return false;
     m->machine = machine_read(s->arena, s->diag, path, text, n);
     return m->machine && check_target(s, m, m->machine);
+}
+
+/* Evaluation runs nodes of the same names, in fewer kernels. */
+static bool
+is_training(const ProfileEntry *e)
+{
+    return strcmp(e->graph, "evaluate") != 0;
+}
+
+/* --profile: what was measured stands in the machine. */
+static bool
+take_times(Session *s, Module *m)
+{
+    ProfileFile file;
+    const char *path = s->options->profile;
+    if (!path)
+        return true;
+    if (!profile_read(s, path, &file))
+        return false;
+    Machine *k = ARENA_NEW(s->arena, Machine);
+    Map *times = ARENA_NEW(s->arena, Map);
+    *k = *machine_of(m);
+    k->measured = times;
+    for (int i = 0; i < file.entries.n; i++)
+        if (is_training(&file.entries.at[i]))
+            map_put(s->arena, times, file.entries.at[i].node,
+                    &file.entries.at[i].ns);
+    m->machine = k;
+    return true;
+}
+
+bool
+cmd_take_machine(Session *s, Module *m)
+{
+    return take_file(s, m) && take_times(s, m);
 }

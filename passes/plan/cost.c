@@ -17,11 +17,32 @@ cost_ns(const Work *w, const Machine *k)
     return all < MOST_NS ? (int64_t)all : (int64_t)MOST_NS;
 }
 
+/* NULL: not measured. */
+static const double *
+measured_ns(const Machine *k, const char *name)
+{
+    return k->measured ? map_get(k->measured, name) : NULL;
+}
+
 int64_t
 cost_kernel(const Node *n)
 {
+    const Machine *k = machine_of(n->graph->module);
+    const double *ns = measured_ns(k, work_name(n));
     Work w = work_kernel(n);
-    return cost_ns(&w, machine_of(n->graph->module));
+    return ns && !work_is_none(&w) ? (int64_t)*ns : cost_ns(&w, k);
+}
+
+int64_t
+cost_part(const Work *part, const Node *kernel)
+{
+    const Machine *k = machine_of(kernel->graph->module);
+    const double *ns = measured_ns(k, work_name(kernel));
+    Work whole = work_kernel(kernel);
+    int64_t predicted = cost_ns(&whole, k), now = cost_ns(part, k);
+    if (!ns || predicted <= 0)
+        return now;
+    return (int64_t)((double)now * (*ns / (double)predicted));
 }
 
 int64_t

@@ -11,6 +11,8 @@
 int64_t cost_ns(const Work *w, const Machine *k);
 /* A node of a graph, fused or not. */
 int64_t cost_kernel(const Node *n);
+/* Of a part of a kernel: the part of its measured time, if there is one. */
+int64_t cost_part(const Work *part, const Node *kernel);
 int64_t cost_graph(const Graph *g);
 /* All calls of a program; 0 when there is none of that name. */
 int64_t cost_program(const Module *m, const char *name);

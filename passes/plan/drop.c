@@ -210,7 +210,7 @@ part_ns(const Drop *d, const Node *kernel)
     for (int i = 0; i < kernel->n_results; i++)
         if (d->again[kernel->results[i]->def->mark])
             p.w.bytes += type_bytes(&kernel->results[i]->type);
-    return p.views_only ? 0 : cost_ns(&p.w, machine_of(d->g->module));
+    return p.views_only ? 0 : cost_part(&p.w, kernel);
 }
 
 static void

@@ -28,6 +28,7 @@ typedef struct Machine {
 #include "passes/plan/machine.def"
 #undef NUMBER
     RateCurve rate[WORK_COUNT];
+    const Map *measured; /* work_name -> double *, ns of a kernel; or NULL */
 } Machine;
 
 /* What is taken without a file: target cuda is an H200, any other the two

@@ -1,0 +1,12 @@
+/* Parts of `edlc profile`. */
+#ifndef EDL_FRONTEND_CMD_PROFILE_H
+#define EDL_FRONTEND_CMD_PROFILE_H
+
+#include "frontend/session.h"
+#include "passes/plan/machine.h"
+
+/* Copies in memory and to a file in folder, both ways and together. quick:
+ * fewer bytes. False after an error. */
+bool profile_links(Session *s, const char *folder, bool quick, Machine *k);
+
+#endif
