@@ -13,7 +13,9 @@ enum {
     MORE_CUTS = 12, /* than are needed, of rows and of columns */
     /* What a piece does beside multiply-adds, in those of the same time: */
     PIECE_MACS = 1 << 15, /* to be handed out, */
-    READ_MACS = 4,        /* a term of a row or column read as it lies, */
+    ROW_MACS = 4,         /* a term of a row read as it lies, */
+    FAR_MACS = 20,        /* or from rows that are adjacent; */
+    COLUMN_MACS = 8,      /* of a column read as it lies, */
     COPY_MACS = 10,       /* copied, */
     TURN_MACS = 16        /* or copied across */
 };
@@ -36,14 +38,14 @@ even(int64_t n, int64_t pieces, int64_t step)
 static int64_t
 piece_macs(const Cut *c, int64_t rows, int64_t columns)
 {
-    int64_t row = c->a_along ? READ_MACS : COPY_MACS;
+    int64_t row = c->a_along ? ROW_MACS : FAR_MACS;
     int64_t column = !c->b_along       ? TURN_MACS
                      : rows > FEW_ROWS ? COPY_MACS
-                                       : READ_MACS;
+                                       : COLUMN_MACS;
     return rows * columns + rows * row + columns * column;
 }
 
-/* The time of a cut in nr by nc, for machines of 2 threads and of 8. */
+/* The time of a cut in nr by nc, with 2 threads and a little with 8. */
 static int64_t
 cut_cost(const Cut *c, int64_t nr, int64_t nc)
 {
@@ -52,7 +54,7 @@ cut_cost(const Cut *c, int64_t nr, int64_t nc)
     int64_t pieces =
         c->batches * pieces_of(c->m, rows) * pieces_of(c->n, columns);
     int64_t piece = PIECE_MACS + c->k * piece_macs(c, rows, columns);
-    return piece * (4 * pieces_of(pieces, 2) + pieces_of(pieces, 8));
+    return piece * (8 * pieces_of(pieces, 2) + pieces_of(pieces, 8));
 }
 
 /* A piece packs its rows of A for all of its columns and its columns of B for

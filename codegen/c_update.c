@@ -5,7 +5,12 @@
 
 #include <inttypes.h>
 
-enum { SWEEP_PIECE = 32768, DEVICE_PIECE = 8192 };
+enum {
+    SWEEP_PIECE = 32768,
+    LEAST_SWEEP_PIECE = 2048,
+    FEW_SWEEP_PIECES = 32,
+    DEVICE_PIECE = 8192
+};
 
 /* ---- tables ---- */
 
@@ -228,10 +233,19 @@ state_of(const Node *n, int i)
     return n->args[n->op == OP_adamw ? 2 + i : 4];
 }
 
+/* Elements of a piece: less where there would be few pieces. */
 static int64_t
 sweep_piece(const Kernel *k)
 {
-    return k->cg->cuda ? DEVICE_PIECE : SWEEP_PIECE;
+    const Sweep *s = k->aux;
+    int64_t all = 0, piece = SWEEP_PIECE;
+    if (k->cg->cuda)
+        return DEVICE_PIECE;
+    for (int i = 0; i < s->nodes.n; i++)
+        all += type_elements(&s->nodes.at[i]->args[0]->type);
+    while (piece > LEAST_SWEEP_PIECE && all < FEW_SWEEP_PIECES * piece)
+        piece /= 2;
+    return piece;
 }
 
 static int64_t

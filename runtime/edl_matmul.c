@@ -204,7 +204,6 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     EDL_LINES float tile[MOST_ROWS * MOST_COLUMNS];
     EDL_LINES float left[MOST_ROWS * K_BLOCK];
     int wide = s->wide, tall = s->kernel->rows;
-    size_t bytes = sizeof *c * (size_t)s->columns;
     int64_t a_row = s->a_row, a_col = s->a_col;
     if (rows < tall && !s->bands) {
         pack(left, a, a_col, a_row, s->k, rows, tall);
@@ -215,11 +214,11 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     if (s->add)
         memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
-        memcpy(tile + i * wide, c + i * s->c_row, bytes);
+        copy_few(tile + i * wide, c + i * s->c_row, s->columns);
     s->kernel->run[s->vecs - 1](s->k, a, a_row, a_col, s->b, s->b_row, tile,
                                 wide, s->add, ahead);
     for (int i = 0; i < rows; i++)
-        memcpy(c + i * s->c_row, tile + i * wide, bytes);
+        copy_few(c + i * s->c_row, tile + i * wide, s->columns);
 }
 
 static void

@@ -58,23 +58,49 @@ pack_across(float *to, const float *b, int64_t b_col, int64_t k, int n,
             to[p * wide + j] = b[p + j * b_col];
 }
 
+/* n < 64 floats: a copy of unknown size costs more than these. */
+EDL_ALWAYS void
+copy_few(float *to, const float *from, int n)
+{
+    for (; n >= 16; n -= 16, to += 16, from += 16)
+        memcpy(to, from, sizeof *to * 16);
+    if (n & 8) {
+        memcpy(to, from, sizeof *to * 8);
+        to += 8;
+        from += 8;
+    }
+    if (n & 4) {
+        memcpy(to, from, sizeof *to * 4);
+        to += 4;
+        from += 4;
+    }
+    if (n & 2) {
+        memcpy(to, from, sizeof *to * 2);
+        to += 2;
+        from += 2;
+    }
+    if (n & 1)
+        *to = *from;
+}
+
 /* Rows of B whose columns are adjacent. */
 static void
 pack_along(float *to, const float *b, int64_t b_row, int64_t k, int n, int wide)
 {
-    size_t bytes = sizeof *b * (size_t)n;
-    for (int64_t p = 0; p < k; p++) {
-        if (n == 48)
+    if (n == 48)
+        for (int64_t p = 0; p < k; p++)
             memcpy(to + p * wide, b + p * b_row, sizeof *b * 48);
-        else
-            memcpy(to + p * wide, b + p * b_row, bytes);
-    }
+    else
+        for (int64_t p = 0; p < k; p++)
+            copy_few(to + p * wide, b + p * b_row, n);
 }
 
 static void
 pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
      int wide)
 {
+    if (n < wide)
+        memset(to, 0, sizeof *to * (size_t)(k * wide));
     if (b_col == 1)
         pack_along(to, b, b_row, k, n, wide);
     else if (b_row == 1)
@@ -83,8 +109,6 @@ pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
         for (int64_t p = 0; p < k; p++)
             for (int j = 0; j < n; j++)
                 to[p * wide + j] = b[p * b_row + j * b_col];
-    for (int64_t p = 0; n < wide && p < k; p++)
-        memset(to + p * wide + n, 0, sizeof *b * (size_t)(wide - n));
 }
 
 /* Two bands of 8 adjacent rows of A where a_row is 1: a line is read once. */
