@@ -68,11 +68,23 @@ smallest(Session *s, const Module *m, const Dim *batch, int64_t value)
     return half->over_limit ? report_make(s->arena, half).total : -1;
 }
 
+/* Planning once more takes no time that matters. */
+static bool
+is_small(const Module *m)
+{
+    enum { MOST = 20000 };
+    int nodes = 0;
+    for (int i = 0; i < m->graphs.n; i++)
+        nodes += report_count(m->graphs.at[i]);
+    return nodes <= MOST;
+}
+
 void
 cmd_limit_help(Session *s, const Module *m)
 {
     const Dim *batch = find_batch(m);
-    if (!batch || !load_has_suffix(s->options->inputs.at[0], ".edl"))
+    if (!batch || !is_small(m) ||
+        !load_has_suffix(s->options->inputs.at[0], ".edl"))
         return;
     Arena *a = arena_new();
     Session apart = *s;

@@ -6,7 +6,7 @@
 #include "ir/graph.h"
 
 /* Adds to the error that m does not fit (m->over_limit) what half the batch
- * would take, as found by planning that. */
+ * would take, as found by planning that; not for models of very many nodes. */
 void cmd_limit_help(Session *s, const Module *m);
 
 #endif
