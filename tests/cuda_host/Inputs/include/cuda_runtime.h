@@ -8,6 +8,8 @@
  *    them, as the seed says: a missing wait reads what is not there yet
  *  - device memory begins as NaNs and can be reached only while the queue
  *    runs: a host access faults, and so does one beyond the end
+ * Built with -fsanitize=thread -DEDL_HOST_THREADS, blocks run on threads of the
+ * host instead, and the sanitizer sees what they share without a barrier.
  * tests/cuda_host only. */
 #ifndef EDL_HOST_CUDA_RUNTIME_H
 #define EDL_HOST_CUDA_RUNTIME_H
@@ -23,8 +25,12 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 /* All shared variables of a program lie in one section, so that a block can
- * begin with NaNs in them. */
+ * begin with NaNs in them; with EDL_HOST_THREADS every worker has its own. */
+#ifdef EDL_HOST_THREADS
+#define __shared__ static thread_local
+#else
 #define __shared__ static __attribute__((section("edl_shared")))
+#endif
 
 struct dim3 {
     unsigned x, y, z;

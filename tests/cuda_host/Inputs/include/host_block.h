@@ -10,6 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef EDL_HOST_THREADS
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#endif
+
 #include <functional>
 #include <utility>
 #include <vector>
@@ -25,6 +32,10 @@ namespace edl_host
 inline uint64_t
 random_state(bool set = false, uint64_t to = 0)
 {
+#ifdef EDL_HOST_THREADS
+    (void)set, (void)to;
+    return 0;
+#else
     static uint64_t state = [] {
         const char *s = getenv("EDL_HOST_SEED");
         return s ? strtoull(s, nullptr, 10) : 0u;
@@ -32,6 +43,7 @@ random_state(bool set = false, uint64_t to = 0)
     if (set)
         state = to;
     return state;
+#endif
 }
 
 /* 0 <= x < n; always 0 where the seed is 0. */
@@ -69,7 +81,8 @@ stop(const char *what)
 /* ---- fibers ---- */
 
 struct Fiber {
-    void *at; /* its stack pointer while it does not run */
+    void *at;        /* its stack pointer while it does not run */
+    void *sanitizer; /* what this takes it for */
 };
 
 #if !defined(__x86_64__)
@@ -119,20 +132,46 @@ struct Block {
     std::vector<Fiber *> idle;
     Fiber *running;
     Thread *now;
-    void *scheduler;
+    void *scheduler, *worker;
     const std::function<void()> *body;
 };
 
 inline Block &
 block(void)
 {
+#ifdef EDL_HOST_THREADS
+    static thread_local Block b;
+#else
     static Block b;
+#endif
     return b;
 }
+
+#ifdef EDL_HOST_THREADS
+extern "C" void *__tsan_create_fiber(unsigned flags);
+extern "C" void *__tsan_get_current_fiber(void);
+extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+#else
+inline void *
+__tsan_create_fiber(unsigned)
+{
+    return nullptr;
+}
+inline void *
+__tsan_get_current_fiber(void)
+{
+    return nullptr;
+}
+inline void
+__tsan_switch_to_fiber(void *, unsigned)
+{
+}
+#endif
 
 inline void
 leave(void)
 {
+    __tsan_switch_to_fiber(block().worker, 0);
     edl_host_switch(&block().running->at, block().scheduler);
 }
 
@@ -167,6 +206,7 @@ new_fiber(void)
         *--top = nullptr;
     Fiber *f = new Fiber;
     f->at = (void *)top;
+    f->sanitizer = __tsan_create_fiber(0);
     return f;
 }
 
@@ -175,6 +215,8 @@ resume(Fiber *f)
 {
     Block &b = block();
     b.running = f;
+    b.worker = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(f->sanitizer, 0);
     edl_host_switch(&b.scheduler, f->at);
 }
 
@@ -260,15 +302,77 @@ run_block(unsigned index)
     } while (release_some());
 }
 
+/* Blocks first, first + step, ... */
 inline void
-run_grid(unsigned blocks, unsigned threads, const std::function<void()> &body)
+run_blocks(unsigned blocks, unsigned threads, const std::function<void()> &body,
+           unsigned first, unsigned step)
 {
     Block &b = block();
     b.body = &body;
     b.size = {threads, 1, 1};
     b.grid = {blocks, 1, 1};
-    for (int i : order_of((int)blocks))
-        run_block((unsigned)i);
+    std::vector<int> order = order_of((int)blocks);
+    for (size_t i = first; i < order.size(); i += step)
+        run_block((unsigned)order[i]);
+}
+
+#ifdef EDL_HOST_THREADS
+/* Workers that live as long as the program: neighbouring blocks are done by
+ * different ones. */
+struct Workers {
+    enum { N = 4 };
+    std::mutex mutex;
+    std::condition_variable work, done;
+    std::function<void(unsigned)> task;
+    uint64_t number = 0;
+    std::atomic<uint64_t> ready{0};
+    unsigned left = 0;
+
+    Workers()
+    {
+        for (unsigned i = 0; i < N; i++)
+            std::thread([this, i] { serve(i); }).detach();
+    }
+    void serve(unsigned i)
+    {
+        for (uint64_t seen = 1;; seen++) {
+            std::unique_lock<std::mutex> lock(mutex);
+            work.wait(lock, [&] { return number >= seen; });
+            lock.unlock();
+            /* nobody takes the lock between here and its end, as that would
+             * order what two do */
+            ready.fetch_add(1, std::memory_order_relaxed);
+            while (ready.load(std::memory_order_relaxed) < N * seen)
+                std::this_thread::yield();
+            task(i);
+            lock.lock();
+            if (--left == 0)
+                done.notify_one();
+        }
+    }
+    void run(std::function<void(unsigned)> f)
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+        task = std::move(f);
+        left = N;
+        number++;
+        work.notify_all();
+        done.wait(lock, [&] { return left == 0; });
+    }
+};
+#endif
+
+inline void
+run_grid(unsigned blocks, unsigned threads, const std::function<void()> &body)
+{
+#ifdef EDL_HOST_THREADS
+    static Workers &workers = *new Workers;
+    workers.run([&](unsigned i) {
+        run_blocks(blocks, threads, body, i, Workers::N);
+    });
+#else
+    run_blocks(blocks, threads, body, 0, 1);
+#endif
 }
 
 /* What all lanes of the warp show at once. */
