@@ -216,6 +216,8 @@ cmd_plan(Session *s)
     find_change(&p);
     if (s->options->json)
         plan_json(&p);
+    else if (s->options->kernels)
+        plan_kernels(&p);
     else
         print_text(&p);
     if (!write_files(&p))

@@ -35,6 +35,7 @@ double plan_factor(const PlanView *p);
 const char *plan_line_type(Arena *a, const ReportLine *l);
 
 void plan_json(const PlanView *p);
+void plan_kernels(const PlanView *p);
 /* False after an error. */
 bool plan_report(PlanView *p, const char *path);
 bool plan_trace(PlanView *p, const char *path);

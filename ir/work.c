@@ -91,13 +91,21 @@ is_free(const Node *n)
            n->op == OP_offload || n->op == OP_fetch || n->op == OP_wait;
 }
 
+static void
+add_flops(Work *w, const Node *n, WorkClass class, double flops)
+{
+    w->amount[class] += flops;
+    if (n->args[0]->type.dtype == DT_bf16)
+        w->narrow[class] += flops;
+}
+
 /* q k' and its product with v, or the five products of the derivative; and an
  * exp for each pair. */
 static void
 add_attention(Work *w, const Node *n, double products)
 {
     double pairs = attention_pairs(n);
-    w->amount[WORK_attention] += 2 * products * pairs * attention_width(n);
+    add_flops(w, n, WORK_attention, 2 * products * pairs * attention_width(n));
     w->amount[WORK_function] += pairs;
 }
 
@@ -105,7 +113,7 @@ void
 work_add(Work *w, const Node *n)
 {
     if (n->op == OP_matmul)
-        w->amount[WORK_product] += product_flops(n);
+        add_flops(w, n, WORK_product, product_flops(n));
     else if (n->op == OP_attention)
         add_attention(w, n, 2);
     else if (n->op == OP_attention_grad)

@@ -15,6 +15,7 @@ typedef enum WorkClass {
 /* What one kernel does; views do nothing. */
 typedef struct Work {
     double amount[WORK_COUNT]; /* in the units of ir/work.def */
+    double narrow[WORK_COUNT]; /* what of that has operands of bf16 */
     double ns;                 /* of bare cost graphs */
     int64_t bytes;             /* read and written */
 } Work;

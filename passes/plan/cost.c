@@ -8,7 +8,9 @@ cost_ns(const Work *w, const Machine *k)
     double memory = (double)w->bytes / k->device_memory, ns = w->ns;
     for (int i = 0; i < WORK_COUNT; i++)
         if (w->amount[i] > 0)
-            ns += machine_work_ns(k, (WorkClass)i, w->amount[i]);
+            ns += machine_work_ns(k, (WorkClass)i, w->amount[i]) *
+                  (1 - w->narrow[i] / w->amount[i] *
+                           (1 - k->device_f32 / k->device_bf16));
     double most = memory > ns ? memory : ns;
     double least = memory > ns ? ns : memory;
     if (most <= 0)
