@@ -79,7 +79,7 @@ $(B)/san/libedl.a: FORCE
 	@+$(FUZZ_MAKE) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)" $@
 
 BUILD_NEEDS := gcc g++ libc6-dev flex bison libjansson-dev libtomlplusplus-dev
-TEST_NEEDS  := $(BUILD_NEEDS) clang llvm-14-tools libclang-rt-14-dev \
+TEST_NEEDS  := $(BUILD_NEEDS) liburing-dev clang llvm-14-tools libclang-rt-14-dev \
                python3 python3-torch python3-numpy libopenblas0-openmp pkgconf \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 

@@ -1,5 +1,25 @@
 #include "ir/storage.h"
 
+enum {
+    UNIT = 4096,
+    SMALL_STAGE = 128 << 10,
+    LARGE_STAGE = 1 << 20,
+    LARGE_DISK = 256 << 20 /* of more bytes the buffers are large */
+};
+
+int64_t
+storage_stage(const Module *m)
+{
+    int64_t disk = m->region_bytes[REGION_disk];
+    return disk == 0 ? 0 : disk < LARGE_DISK ? SMALL_STAGE : LARGE_STAGE;
+}
+
+int64_t
+storage_stage_room(const Module *m)
+{
+    return storage_stage(m) ? 2 * storage_stage(m) + UNIT : 0;
+}
+
 bool
 storage_prints(const Node *n, int i)
 {

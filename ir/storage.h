@@ -16,9 +16,10 @@ bool storage_prints(const Node *n, int i);
  * to 0 for those that do not. */
 void storage_mark_constants(Graph *g);
 
-/* Room that copies to and from disk go through, two buffers in whole units of
- * a disk: at the end of the io region of a module that has a disk region
- * (runtime/edl_copy.c). */
-enum { STORAGE_STAGE = 2 * 128 * 1024 + 4096 };
+/* Copies to and from disk go through two buffers at the end of the io region
+ * of a module that has a disk region (runtime/edl_copy_file.c): bytes of one,
+ * and of the room for both, which begins anywhere. */
+int64_t storage_stage(const Module *m);
+int64_t storage_stage_room(const Module *m);
 
 #endif

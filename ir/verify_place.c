@@ -129,9 +129,10 @@ verify_stage(Verifier *v)
     }
     v->at = m->region_loc[REGION_io];
     v->what = region_name[REGION_io];
-    if (m->region_bytes[REGION_io] - end < STORAGE_STAGE)
-        verify_fault(v, "%d bytes at its end are for copies to and from disk",
-                     STORAGE_STAGE);
+    if (m->region_bytes[REGION_io] - end < storage_stage_room(m))
+        verify_fault(v,
+                     "%" PRId64 " bytes at its end are for copies to and from "
+                     "disk", storage_stage_room(m));
 }
 
 static int

@@ -264,13 +264,6 @@ place_control(Module *m)
         m->region_bytes[REGION_io] += ALIGN;
 }
 
-static void
-place_stage(Module *m)
-{
-    if (m->region_bytes[REGION_disk] > 0)
-        m->region_bytes[REGION_io] += STORAGE_STAGE;
-}
-
 static bool
 is_placed(const Module *m)
 {
@@ -292,7 +285,7 @@ place_all(Module *m)
     m->region_bytes[REGION_stash] = slot * m->slots;
     if (!place_graphs(m, slot))
         return false;
-    place_stage(m);
+    m->region_bytes[REGION_io] += storage_stage_room(m);
     return true;
 }
 

@@ -274,6 +274,7 @@ typedef struct EdlDevice {
 typedef struct EdlOffload {
     uint64_t disk_bytes; /* of the temporary file; 0: none */
     uint64_t stage;      /* of the room for it at the end of EDL_IO */
+    uint64_t stage_bytes; /* of one of the two buffers there */
     const char *folder;  /* where that is; NULL: the current one */
 } EdlOffload;
 

@@ -1,28 +1,22 @@
 /* Asynchronous copies between the regions and the host pool or a temporary
  * file: two queues, out and in, each a thread that works off its copies in
  * order. Threads, file and buffers are made in edl_init and ended in
- * edl_close; a copy allocates nothing.
- *
- * The file has no name once it is open, so that nothing is left of a process
- * that was killed. Where its file system can, it is read and written past the
- * page cache, through an aligned buffer for each queue, at the end of the io
- * region. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
+ * edl_close; a copy allocates nothing. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #endif
 #include "edl_copy.h"
 
+#include "edl_copy_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What a disk takes at once, and how far copies are queued ahead. */
-#define SLOT 4096u
-#define STAGE (128u * 1024u)
+/* How far copies are queued ahead. */
 #define AHEAD 256u
 
 enum { OUT, IN, QUEUES };
@@ -43,23 +37,20 @@ typedef struct Queue {
     pthread_cond_t work, done;
     Copy ring[AHEAD];
     uint64_t begun, ended; /* copies so far */
-    unsigned char *stage;  /* aligned; NULL: the page cache is used */
+    EdlFileQueue file;
 } Queue;
 
 struct EdlCopies {
     Queue queue[QUEUES];
     unsigned char *host; /* the pool */
     int file;            /* -1: none */
-    uint64_t file_bytes;
     char folder[EDL_ERROR_BYTES / 2];
     pthread_mutex_t mutex; /* of what follows */
-    int failed;            /* errno of the first failure, or SHORT */
+    int failed; /* what edl_file_move answered first */
     int failed_way;
     int broken; /* an update failed in between: the state is neither old nor
                  * new */
 };
-
-enum { SHORT = -1 };
 
 /* ---- failures ---- */
 
@@ -89,7 +80,7 @@ edl_copies_status(EdlInstance *m, const char *phase)
     return edl_fail(m, EDL_EIO, "%s: %s the offload file in %s failed in %s: %s",
                     m->model->name, way == OUT ? "writing to" : "reading from",
                     c->folder, phase,
-                    failed == SHORT ? "the file is too short"
+                    failed == EDL_FILE_SHORT ? "the file is too short"
                                     : strerror(failed));
 }
 
@@ -133,57 +124,7 @@ edl_check_update(EdlInstance *m)
     return s;
 }
 
-/* ---- the file ---- */
-
-/* One pread or pwrite after the other until all is moved. */
-static int
-move_all(EdlCopies *c, int way, unsigned char *p, uint64_t at, uint64_t n)
-{
-    while (n > 0) {
-        ssize_t done = way == OUT ? pwrite(c->file, p, (size_t)n, (off_t)at)
-                                  : pread(c->file, p, (size_t)n, (off_t)at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return done < 0 ? errno : way == OUT ? ENOSPC : SHORT;
-        p += done;
-        at += (uint64_t)done;
-        n -= (uint64_t)done;
-    }
-    return 0;
-}
-
-/* A stretch of whole units of the disk that holds `n` bytes from `at` on. */
-static int
-move_stage(Queue *q, const Copy *x, uint64_t i, uint64_t n)
-{
-    uint64_t skip = (x->at + i) % SLOT, from = x->at + i - skip;
-    uint64_t whole = (skip + n + SLOT - 1) / SLOT * SLOT;
-    int error = 0;
-    if (q->way == IN || (x->part && whole != n))
-        error = move_all(q->all, IN, q->stage, from, whole);
-    if (error)
-        return error;
-    if (q->way == IN) {
-        memcpy(x->memory + i, q->stage + skip, (size_t)n);
-        return 0;
-    }
-    memcpy(q->stage + skip, x->memory + i, (size_t)n);
-    return move_all(q->all, OUT, q->stage, from, whole);
-}
-
-static int
-move_staged(Queue *q, const Copy *x)
-{
-    for (uint64_t i = 0, n; i < x->bytes; i += n) {
-        uint64_t room = STAGE - (x->at + i) % SLOT, left = x->bytes - i;
-        n = left < room ? left : room;
-        int error = move_stage(q, x, i, n);
-        if (error)
-            return error;
-    }
-    return 0;
-}
+/* ---- queues ---- */
 
 static void
 move(Queue *q, const Copy *x)
@@ -194,15 +135,11 @@ move(Queue *q, const Copy *x)
         memcpy(c->host + x->at, x->memory, (size_t)x->bytes);
     else if (x->away == EDL_HOST)
         memcpy(x->memory, c->host + x->at, (size_t)x->bytes);
-    else if (q->stage)
-        error = move_staged(q, x);
     else
-        error = move_all(c, q->way, x->memory, x->at, x->bytes);
+        error = edl_file_move(&q->file, x->memory, x->at, x->bytes, x->part);
     if (error)
         note_failure(c, q->way, error);
 }
-
-/* ---- queues ---- */
 
 static void *
 worker(void *arg)
@@ -283,34 +220,6 @@ edl_fetch_now(const EdlInstance *m, void *to, EdlRegion from, uint64_t at,
 
 /* ---- init and close ---- */
 
-/* Without a name where the system can, else with one for a moment. */
-static int
-open_unnamed(const char *folder, int flags)
-{
-#ifdef O_TMPFILE
-    int unnamed = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
-    if (unnamed >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-        return unnamed;
-#endif
-    char path[EDL_ERROR_BYTES];
-    snprintf(path, sizeof path, "%s/edl-offload-XXXXXX", folder);
-    int file = mkostemp(path, O_CLOEXEC | flags);
-    if (file >= 0)
-        unlink(path);
-    return file;
-}
-
-/* All of its bytes are asked for now: a full disk shows before a step. */
-static int
-reserve(EdlCopies *c)
-{
-    if (fallocate(c->file, 0, 0, (off_t)c->file_bytes) == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return errno;
-    return ftruncate(c->file, (off_t)c->file_bytes) == 0 ? 0 : errno;
-}
-
 static EdlStatus
 open_file(EdlInstance *m, EdlCopies *c)
 {
@@ -318,25 +227,24 @@ open_file(EdlInstance *m, EdlCopies *c)
     const char *folder = m->hooks.disk ? m->hooks.disk
                          : o->folder   ? o->folder
                                        : ".";
+    int direct;
     snprintf(c->folder, sizeof c->folder, "%s", folder);
-    c->file_bytes = o->disk_bytes;
-    int direct = 0;
-#ifdef O_DIRECT
-    c->file = open_unnamed(folder, O_DIRECT);
-    direct = c->file >= 0;
-#endif
+    c->file = edl_file_open(folder, o->disk_bytes, &direct);
     if (c->file < 0)
-        c->file = open_unnamed(folder, 0);
-    int error = c->file < 0 ? errno : reserve(c);
-    if (error)
         return edl_fail(m, EDL_EIO,
                         "%s: no offload file of %llu bytes in %s: %s",
                         m->model->name, (unsigned long long)o->disk_bytes,
-                        folder, strerror(error));
+                        folder, strerror(errno));
     unsigned char *stage = m->region[EDL_IO] + o->stage;
-    stage += (SLOT - (uintptr_t)stage % SLOT) % SLOT;
-    for (int i = 0; i < QUEUES && direct; i++)
-        c->queue[i].stage = stage + (size_t)i * STAGE;
+    stage += (EDL_FILE_UNIT - (uintptr_t)stage % EDL_FILE_UNIT) % EDL_FILE_UNIT;
+    for (int i = 0; i < QUEUES; i++) {
+        EdlFileQueue *q = &c->queue[i].file;
+        q->file = c->file;
+        q->out = i == OUT;
+        q->stage = direct ? stage + (size_t)i * o->stage_bytes : NULL;
+        q->stage_bytes = o->stage_bytes;
+        edl_file_begin(q);
+    }
     return EDL_OK;
 }
 
@@ -390,6 +298,7 @@ end_queue(Queue *q)
     pthread_cond_destroy(&q->work);
     pthread_cond_destroy(&q->done);
     pthread_mutex_destroy(&q->mutex);
+    edl_file_end(&q->file);
 }
 
 void

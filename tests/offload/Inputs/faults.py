@@ -75,6 +75,19 @@ run.send_signal(signal.SIGKILL)
 run.wait()
 assert os.listdir(disk) == [], os.listdir(disk)
 
+# by io_uring, if it is there to build with
+if os.path.exists("/usr/include/liburing.h"):
+    ring = os.path.abspath(f"{folder}/ring")
+    mine = ["edl_copy", "edl_copy_file"]
+    sources = [os.path.join(out, x + ".c") for x in
+               mine + [t.name, f"{t.name}_main"]]
+    others = [o for o in t.objects
+              if os.path.basename(o)[:-2] not in mine]
+    t.cc("-DEDL_URING", "-Wall", "-Wextra", "-I", out, "-o", ring, *sources,
+         *others, "-lm", "-luring")
+    assert train(ring, "--save=ring.st")[0] == 0
+    assert read("ring.st") == t.want[1]
+
 # half of it under one plan, half under the other: the same bits
 for first, second in ((planned, base), (base, planned)):
     assert train(first, "--steps=2", "--save=half.st")[0] == 0

@@ -96,7 +96,7 @@ keep(void *user, const void *data, uint64_t n)
     return EDL_OK;
 }
 
-static void
+static int
 count_up(const void *arg, int64_t first, int64_t n, void *dst)
 {
     unsigned char *p = (unsigned char *)dst;
@@ -106,6 +106,7 @@ count_up(const void *arg, int64_t first, int64_t n, void *dst)
         *p = (unsigned char)(first + i + 1);
         p += size;
     }
+    return 0;
 }
 
 /* What is written is read back; the order of tensors does not matter. */
