@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- elements ---- */
@@ -173,7 +174,15 @@ write_file(FILE *to, const char *header, size_t n_header,
     for (int i = 0; i < n; i++)
         if (!write_values(order[i], to))
             return false;
-    return fflush(to) == 0 && fsync(fileno(to)) == 0;
+    return fflush(to) == 0 && (fsync(fileno(to)) == 0 || errno == EINVAL);
+}
+
+/* A device or a pipe is written as it is. */
+static bool
+is_no_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 bool
@@ -183,7 +192,8 @@ st_write(Arena *a, const char *path, const StOut *tensors, int n,
     const StOut **order = in_order(a, tensors, n);
     size_t n_header;
     char *header = header_text(order, n, meta, n_meta, &n_header);
-    char *beside = arena_printf(a, "%s.tmp", path);
+    bool as_is = is_no_file(path);
+    char *beside = arena_printf(a, "%s%s", path, as_is ? "" : ".tmp");
     FILE *to = fopen(beside, "wb");
     bool ok = to && write_file(to, header, n_header, order, n);
     int fault = errno;
@@ -192,13 +202,13 @@ st_write(Arena *a, const char *path, const StOut *tensors, int n,
         fault = errno;
     }
     free(header);
-    if (ok && rename(beside, path) != 0) {
+    if (ok && !as_is && rename(beside, path) != 0) {
         ok = false;
         fault = errno;
     }
     if (!ok) {
         *why = arena_printf(a, "%s", strerror(fault));
-        if (to)
+        if (to && !as_is)
             remove(beside);
     }
     return ok;

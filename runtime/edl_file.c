@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,12 +75,36 @@ edl_unmap(EdlMap *map)
 
 /* ---- writing ---- */
 
+/* A device or a pipe is written as it is; there is nothing to replace. */
+static bool
+is_no_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static const char *
+name_of(const EdlNewFile *f)
+{
+    return f->temporary ? f->temporary : f->path;
+}
+
+static EdlStatus
+open_as_is(EdlNewFile *f, EdlError *e)
+{
+    f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+    return f->fd >= 0 ? EDL_OK : system_error(e, "write", f->path);
+}
+
 EdlStatus
 edl_new_file(EdlNewFile *f, const char *path, EdlError *e)
 {
     size_t n = strlen(path);
     f->path = path;
     f->fd = -1;
+    f->temporary = NULL;
+    if (is_no_file(path))
+        return open_as_is(f, e);
     f->temporary = (char *)malloc(n + 5);
     if (!f->temporary)
         return edl_error(e, EDL_ENOMEM, "%s: out of memory", path);
@@ -104,7 +129,7 @@ edl_new_write(EdlNewFile *f, const void *data, uint64_t n, EdlError *e)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return system_error(e, "write", f->temporary);
+            return system_error(e, "write", name_of(f));
         p += done;
         n -= (uint64_t)done;
     }
@@ -130,11 +155,13 @@ EdlStatus
 edl_new_commit(EdlNewFile *f, EdlError *e)
 {
     EdlStatus s = EDL_OK;
-    if (fsync(f->fd) != 0)
+    if (f->temporary && fsync(f->fd) != 0)
         s = system_error(e, "sync", f->temporary);
     if (close(f->fd) != 0 && s == EDL_OK)
-        s = system_error(e, "close", f->temporary);
+        s = system_error(e, "close", name_of(f));
     f->fd = -1;
+    if (!f->temporary)
+        return s;
     if (s == EDL_OK && rename(f->temporary, f->path) != 0)
         s = system_error(e, "replace", f->path);
     if (s == EDL_OK)

@@ -30,7 +30,8 @@ EdlStatus edl_map(EdlMap *map, const char *path, EdlError *e);
 void edl_unmap(EdlMap *map);
 
 /* A file written under PATH.new, and renamed to PATH when all of it is on
- * the disk; until then an old PATH stays as it is. */
+ * the disk; until then an old PATH stays as it is. A device or a pipe is
+ * written as it is. */
 typedef struct EdlNewFile {
     int fd;
     const char *path; /* the caller's, until commit or abandon */
