@@ -12,6 +12,12 @@
 #else
 #define EDL_X86 0
 #endif
+#if defined(__aarch64__) && defined(__GNUC__)
+#include <arm_neon.h>
+#define EDL_NEON 1
+#else
+#define EDL_NEON 0
+#endif
 
 #if defined(__clang__)
 #define EDL_UNROLL _Pragma("unroll")
@@ -145,6 +151,53 @@ add_pair(float c, uint32_t x, uint32_t y)
 #include "edl_tile_end.h"
 #endif
 
+#if EDL_NEON
+static inline float32x4_t
+flush4(float32x4_t x)
+{
+    uint32x4_t small = vcaltq_f32(x, vdupq_n_f32(0x1p-126f));
+    uint32x4_t gone = vandq_u32(small, vdupq_n_u32(0x7fffffffu));
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x), gone));
+}
+
+/* add_term of four. */
+static inline float32x4_t
+add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
+{
+    float32x4_t r = vfmaq_f32(c, x, y);
+    uint32x4_t edge = vceqq_f32(vabsq_f32(r), vdupq_n_f32(0x1p-126f));
+    if (__builtin_expect(vmaxvq_u32(edge) != 0, 0)) {
+        float to[4], by[4], with[4];
+        vst1q_f32(to, c);
+        vst1q_f32(by, x);
+        vst1q_f32(with, y);
+        for (int i = 0; i < 4; i++)
+            to[i] = add_term(to[i], by[i], with[i]);
+        r = vld1q_f32(to);
+    }
+    return flush4(r);
+}
+
+#define TILE_TARGET
+#define TILE_ROWS 8
+#define V float32x4_t
+#define V_WIDTH 4
+#define V_LOAD(p) flush4(vld1q_f32(p))
+#define V_STORE(p, v) vst1q_f32(p, v)
+#define V_SPLAT(x) vdupq_n_f32(x)
+#define V_FMA(x, y, z) add_terms4(z, x, y)
+#define TILE floats_neon_1
+#define TILE_VECS 1
+#include "edl_tile.h"
+#define TILE floats_neon_2
+#define TILE_VECS 2
+#include "edl_tile.h"
+#define TILE floats_neon_3
+#define TILE_VECS 3
+#include "edl_tile.h"
+#include "edl_tile_end.h"
+#endif
+
 #define TILE_TARGET
 #define TILE_ROWS 4
 #define V float
@@ -183,6 +236,8 @@ static const Kernel kernels[] = {
     {"avx512",
      {floats_avx512_1, floats_avx512_2, floats_avx512_3}, 8, 16, false, true},
     {"avx2", {floats_avx2_1, floats_avx2_2, floats_avx2_3}, 4, 8, false, false},
+#elif EDL_NEON
+    {"neon", {floats_neon_1, floats_neon_2, floats_neon_3}, 8, 4, false, false},
 #endif
     {"c", {pairs_c_1, pairs_c_2, pairs_c_3}, 4, 1, true, false},
 };
@@ -204,7 +259,7 @@ usable(void)
 static unsigned
 usable(void)
 {
-    return 1u;
+    return EDL_NEON ? 3u : 1u;
 }
 #endif
 

@@ -28,7 +28,8 @@ void edl_matmul_bf16(const EdlProductBf16 *s, const void *a, const void *b,
                      float *c, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
                      int add);
 
-/* "avx512_bf16", "avx512", "avx2" or "c": which kernel this machine gets. */
+/* "avx512_bf16", "avx512", "avx2", "neon" or "c": which kernel this machine
+ * gets. */
 const char *edl_matmul_bf16_path(void);
 
 #ifdef __cplusplus
