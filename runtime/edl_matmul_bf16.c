@@ -31,10 +31,12 @@
 #define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
 #define EDL_LINES __attribute__((aligned(64)))
 #define EDL_ALWAYS static inline __attribute__((always_inline))
+#define EDL_APART __attribute__((noinline))
 #else
 #define EDL_PREFETCH(p, write) ((void)(p))
 #define EDL_LINES
 #define EDL_ALWAYS static inline
+#define EDL_APART
 #endif
 
 enum {
@@ -80,7 +82,9 @@ add_term(float c, float x, float y)
     return flush(r);
 }
 
-static float
+#include "edl_pack_bf16.h"
+
+EDL_APART static float
 add_pair(float c, uint32_t x, uint32_t y)
 {
     c = add_term(flush(c), edl_float(x & 0xffff0000u),
@@ -104,9 +108,6 @@ add_pair(float c, uint32_t x, uint32_t y)
 #define TILE pairs_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
-#define TILE pairs_avx512_2
-#define TILE_VECS 2
-#include "edl_tile.h"
 #define TILE pairs_avx512_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -123,9 +124,6 @@ add_pair(float c, uint32_t x, uint32_t y)
 #define TILE floats_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
-#define TILE floats_avx512_2
-#define TILE_VECS 2
-#include "edl_tile.h"
 #define TILE floats_avx512_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -141,9 +139,6 @@ add_pair(float c, uint32_t x, uint32_t y)
 #define V_FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
 #define TILE floats_avx2_1
 #define TILE_VECS 1
-#include "edl_tile.h"
-#define TILE floats_avx2_2
-#define TILE_VECS 2
 #include "edl_tile.h"
 #define TILE floats_avx2_3
 #define TILE_VECS 3
@@ -189,9 +184,6 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #define TILE floats_neon_1
 #define TILE_VECS 1
 #include "edl_tile.h"
-#define TILE floats_neon_2
-#define TILE_VECS 2
-#include "edl_tile.h"
 #define TILE floats_neon_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -209,9 +201,6 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #define TILE pairs_c_1
 #define TILE_VECS 1
 #include "edl_tile.h"
-#define TILE pairs_c_2
-#define TILE_VECS 2
-#include "edl_tile.h"
 #define TILE pairs_c_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -223,23 +212,25 @@ typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
 
 typedef struct Kernel {
     const char *name;
-    TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
+    TileFn *one, *most; /* tiles of 1 and of MOST_VECS vectors in a row */
     int rows, width;        /* of a tile, of a vector */
-    bool pairs;             /* words are pairs; else MXCSR flushes denormals */
-    bool packs;             /* with AVX-512 */
+    Packing packing;
+    bool flushes; /* by MXCSR */
 } Kernel;
 
 static const Kernel kernels[] = {
 #if EDL_X86
-    {"avx512_bf16",
-     {pairs_avx512_1, pairs_avx512_2, pairs_avx512_3}, 8, 16, true, true},
-    {"avx512",
-     {floats_avx512_1, floats_avx512_2, floats_avx512_3}, 8, 16, false, true},
-    {"avx2", {floats_avx2_1, floats_avx2_2, floats_avx2_3}, 4, 8, false, false},
+    {"avx512_bf16", pairs_avx512_1, pairs_avx512_3, 8, 16, {true, true, true},
+     false},
+    {"avx512", floats_avx512_1, floats_avx512_3, 8, 16, {false, true, true},
+     true},
+    {"avx512", floats_avx512_1, floats_avx512_3, 8, 16, {false, true, false},
+     true},
+    {"avx2", floats_avx2_1, floats_avx2_3, 4, 8, {false, false, false}, true},
 #elif EDL_NEON
-    {"neon", {floats_neon_1, floats_neon_2, floats_neon_3}, 8, 4, false, false},
+    {"neon", floats_neon_1, floats_neon_3, 8, 4, {false, false, false}, false},
 #endif
-    {"c", {pairs_c_1, pairs_c_2, pairs_c_3}, 4, 1, true, false},
+    {"c", pairs_c_1, pairs_c_3, 4, 1, {true, false, false}, false},
 };
 
 #if EDL_X86
@@ -251,9 +242,10 @@ usable(void)
                 __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512vl");
     bool fma = __builtin_cpu_supports("fma");
-    return (wide && __builtin_cpu_supports("avx512bf16") ? 1u : 0u) |
-           (wide && fma ? 2u : 0u) |
-           (fma && __builtin_cpu_supports("avx2") ? 4u : 0u) | 8u;
+    bool bf16 = wide && __builtin_cpu_supports("avx512bf16");
+    return (bf16 ? 1u : 0u) | (bf16 && fma ? 2u : 0u) |
+           (wide && fma ? 4u : 0u) |
+           (fma && __builtin_cpu_supports("avx2") ? 8u : 0u) | 16u;
 }
 #else
 static unsigned
@@ -271,8 +263,7 @@ choose(void)
     unsigned can = usable();
     int i = 0;
 #if EDL_X86
-    if ((can & 2u) && __builtin_cpu_is("intel"))
-        return &kernels[1];
+    i = __builtin_cpu_is("intel") ? 1 : 0;
 #endif
     while (!(can >> i & 1u))
         i++;
@@ -283,201 +274,6 @@ const char *
 edl_matmul_bf16_path(void)
 {
     return choose()->name;
-}
-
-/* ---- packing ---- */
-
-/* Lines 0 <= j of an operand (rows of A, columns of B), each a run of n
- * elements along K; strides are in elements. */
-typedef struct Lines {
-    const void *at;
-    bool wide;
-    int64_t along, across;
-} Lines;
-
-/* The element, and 0 for a denormal. */
-static uint32_t
-element(const Lines *s, int64_t p, int64_t j)
-{
-    int64_t i = p * s->along + j * s->across;
-    uint32_t h = s->wide ? edl_f32_to_bf16(((const float *)s->at)[i])
-                         : ((const uint16_t *)s->at)[i];
-    return h & 0x7f80u ? h : h & 0x8000u;
-}
-
-/* n elements of lines 0 <= j < lines as words, to[p * wide + j]. */
-static void
-pack_plain(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
-           int wide)
-{
-    for (int64_t p = 0; p < n; p += 2)
-        for (int64_t j = 0; j < lines; j++) {
-            uint32_t even = element(s, p, j);
-            uint32_t odd = p + 1 < n ? element(s, p + 1, j) : 0;
-            if (pairs) {
-                to[p / 2 * wide + j] = edl_float(even | odd << 16);
-                continue;
-            }
-            to[p * wide + j] = edl_float(odd << 16);
-            to[(p + 1) * wide + j] = edl_float(even << 16);
-        }
-}
-
-#if EDL_X86
-#define PACK_TARGET                                                            \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-
-/* 16 floats as bf16: nearest even, a NaN stays one; in lower halves. */
-PACK_TARGET static inline __m512i
-round16(__m512 x)
-{
-    const __mmask16 all = 0xffff; /* gcc warns of the forms without */
-    __m512i u = _mm512_castps_si512(x);
-    __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(all, u, 16),
-                                   _mm512_set1_epi32(1));
-    __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, odd),
-                                 _mm512_set1_epi32(0x7fff));
-    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    r = _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
-    return _mm512_maskz_srli_epi32(all, r, 16);
-}
-
-/* 16 elements that lie together, those of the mask, in lower halves. */
-PACK_TARGET static inline __m512i
-load16(const Lines *s, int64_t at, __mmask16 mask)
-{
-    if (s->wide)
-        return round16(_mm512_maskz_loadu_ps(mask, (const float *)s->at + at));
-    return _mm512_maskz_cvtepu16_epi32(
-        0xffff, _mm256_maskz_loadu_epi16(mask, (const uint16_t *)s->at + at));
-}
-
-PACK_TARGET static inline __m512i
-to_upper(__m512i x)
-{
-    return _mm512_maskz_slli_epi32(0xffff, x, 16);
-}
-
-static int
-first_of(int64_t n)
-{
-    return n >= 16 ? 0xffff : n > 0 ? (1 << n) - 1 : 0;
-}
-
-/* Lines that lie side by side: two rows of memory make two of floats, or one
- * of pairs. */
-PACK_TARGET static void
-pack_across(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
-            int wide)
-{
-    for (int64_t p = 0; p < n; p += 2) {
-        float *row = to + (pairs ? p / 2 : p) * wide;
-        for (int64_t j = 0; j < wide; j += 16) {
-            const __mmask16 mask = (__mmask16)first_of(lines - j);
-            const __mmask16 room = (__mmask16)first_of(wide - j);
-            __m512i odd = _mm512_setzero_si512();
-            __m512i even = load16(s, p * s->along + j, mask);
-            if (p + 1 < n)
-                odd = load16(s, (p + 1) * s->along + j, mask);
-            odd = to_upper(odd);
-            even = pairs ? _mm512_or_si512(even, odd) : to_upper(even);
-            _mm512_mask_storeu_ps(row + j, room,
-                                  _mm512_castsi512_ps(pairs ? even : odd));
-            if (!pairs)
-                _mm512_mask_storeu_ps(row + wide + j, room,
-                                      _mm512_castsi512_ps(even));
-        }
-    }
-}
-
-/* to[p * wide + j] = word p of line j, for 8 by 8 of them, `words` of each. */
-PACK_TARGET static inline void
-transpose8(float *to, int wide, const __m256i r[8], int64_t words)
-{
-    __m256i t[8], u[8];
-    for (int j = 0; j < 8; j += 2) {
-        t[j] = _mm256_unpacklo_epi32(r[j], r[j + 1]);
-        t[j + 1] = _mm256_unpackhi_epi32(r[j], r[j + 1]);
-    }
-    for (int j = 0; j < 8; j += 4)
-        for (int h = 0; h < 2; h++) {
-            u[j + 2 * h] = _mm256_unpacklo_epi64(t[j + h], t[j + 2 + h]);
-            u[j + 2 * h + 1] = _mm256_unpackhi_epi64(t[j + h], t[j + 2 + h]);
-        }
-    for (int p = 0; p < 8 && p < words; p++) {
-        __m256i v = p < 4 ? _mm256_permute2x128_si256(u[p], u[p + 4], 0x20)
-                          : _mm256_permute2x128_si256(u[p - 4], u[p], 0x31);
-        _mm256_storeu_ps(to + p * wide, _mm256_castsi256_ps(v));
-    }
-}
-
-/* 16 elements of each of 8 lines, the first `there`, from line j on. */
-PACK_TARGET static inline void
-load_lines(const Lines *s, int64_t p, int64_t j, int64_t there, __mmask16 mask,
-           __m512i x[8])
-{
-    for (int i = 0; i < 8; i++)
-        x[i] = i < there ? load16(s, (j + i) * s->across + p, mask)
-                         : _mm512_setzero_si512();
-}
-
-/* Lines whose elements lie together. wide is a multiple of 8. */
-PACK_TARGET static void
-pack_along(float *to, const Lines *s, bool pairs, int64_t n, int64_t lines,
-           int wide)
-{
-    for (int64_t p = 0; p < n; p += 16)
-        for (int64_t j = 0; j < wide; j += 8) {
-            const __mmask16 mask = (__mmask16)first_of(n - p);
-            int64_t words = (n - p + 1) / 2;
-            float *at = to + (pairs ? p / 2 : p) * wide + j;
-            __m512i x[8];
-            __m256i low[8], high[8];
-            load_lines(s, p, j, lines - j, mask, x);
-            for (int i = 0; i < 8; i++)
-                low[i] = _mm512_maskz_cvtepi32_epi16(0xffff, x[i]);
-            if (pairs) {
-                transpose8(at, wide, low, words);
-                continue;
-            }
-            for (int i = 0; i < 8; i++) { /* the odd one of a pair first */
-                __m512i f = _mm512_maskz_shuffle_epi32(0xffff, to_upper(x[i]),
-                                                       _MM_PERM_CDAB);
-                low[i] = _mm512_maskz_extracti64x4_epi64(0xf, f, 0);
-                high[i] = _mm512_maskz_extracti64x4_epi64(0xf, f, 1);
-            }
-            transpose8(at, wide, low, 2 * words);
-            transpose8(at + 8 * wide, wide, high, 2 * words - 8);
-        }
-}
-#endif
-
-/* `lines` of them as words, `wide` to a row; those that do not exist are 0. */
-static void
-pack(const Kernel *kernel, float *to, const Lines *s, int64_t n, int64_t lines,
-     int wide)
-{
-#if EDL_X86
-    if (kernel->packs && (s->across == 1 || s->along == 1)) {
-        (s->across == 1 ? pack_across : pack_along)(to, s, kernel->pairs, n,
-                                                    lines, wide);
-        return;
-    }
-#endif
-    pack_plain(to, s, kernel->pairs, n, lines, wide);
-    int64_t words = kernel->pairs ? (n + 1) / 2 : (n + 1) / 2 * 2;
-    for (int64_t p = 0; lines < wide && p < words; p++)
-        memset(to + p * wide + lines, 0, sizeof *to * (size_t)(wide - lines));
-}
-
-static Lines
-lines_at(const Lines *s, int64_t p, int64_t j)
-{
-    Lines r = *s;
-    int64_t i = p * s->along + j * s->across;
-    r.at = s->wide ? (const void *)((const float *)s->at + i)
-                   : (const void *)((const uint16_t *)s->at + i);
-    return r;
 }
 
 /* ---- blocks ---- */
@@ -494,6 +290,12 @@ typedef struct Block {
     int add;
 } Block;
 
+static TileFn *
+tile_of(const Block *s)
+{
+    return s->vecs == 1 ? s->kernel->one : s->kernel->most;
+}
+
 /* A tile of which only `rows` rows and some columns exist: through a whole
  * one on the stack. */
 static void
@@ -504,7 +306,7 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
         memcpy(tile + i * s->wide, c + i * s->c_row, bytes);
-    s->kernel->run[s->vecs - 1](s->words, a, 1, s->kernel->rows, s->b, s->wide,
+    tile_of(s)(s->words, a, 1, s->kernel->rows, s->b, s->wide,
                                 tile, s->wide, s->add, ahead);
     for (int i = 0; i < rows; i++)
         memcpy(c + i * s->c_row, tile + i * s->wide, bytes);
@@ -513,7 +315,7 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
 static void
 block_run(const Block *s, Ahead *ahead)
 {
-    TileFn *const run = s->kernel->run[s->vecs - 1];
+    TileFn *const run = tile_of(s);
     int tall = s->kernel->rows;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
@@ -551,14 +353,14 @@ panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
     for (int64_t j = 0; j < n; j += block->wide) {
         Lines from = lines_at(b, 0, j);
         int64_t left = least(n - j, MOST_VECS * width);
-        block->vecs = (int)((left + width - 1) / width);
+        block->vecs = left <= width ? 1 : MOST_VECS;
         block->wide = block->vecs * width;
         block->columns = (int)left;
         block->c = c + j;
         block->b = panel;
         Lines after = lines_at(&from, 0, n - j > left ? left : 0);
         Ahead ahead = ahead_of(&after, k, block->wide);
-        pack(block->kernel, panel, &from, k, left, block->wide);
+        pack(&block->kernel->packing, panel, &from, k, left, block->wide);
         block_run(block, &ahead);
     }
 }
@@ -568,20 +370,20 @@ product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
              const Lines *b, float *c, int64_t rows, int64_t n, int add)
 {
     EDL_LINES float left[WORD_BLOCK * ROW_BLOCK];
-    int64_t most = kernel->pairs ? 2 * WORD_BLOCK : WORD_BLOCK;
+    int64_t most = kernel->packing.pairs ? 2 * WORD_BLOCK : WORD_BLOCK;
     for (int64_t p = 0; p < s->at.k; p += most) {
         int64_t k = least(s->at.k - p, most);
         int tall = kernel->rows;
         Block block;
         block.kernel = kernel;
-        block.words = kernel->pairs ? (k + 1) / 2 : (k + 1) / 2 * 2;
+        block.words = kernel->packing.pairs ? (k + 1) / 2 : (k + 1) / 2 * 2;
         block.rows = rows;
         block.a = left;
         block.c_row = s->at.c_row;
         block.add = add || p;
         for (int64_t i = 0; i < rows; i += tall) {
             Lines from = lines_at(a, p, i);
-            pack(kernel, left + i * block.words, &from, k,
+            pack(&kernel->packing, left + i * block.words, &from, k,
                  least(rows - i, tall), tall);
         }
         Lines from = lines_at(b, p, 0);
@@ -612,12 +414,12 @@ run_kernel(const Kernel *kernel, const EdlProductBf16 *s, const void *a,
 {
 #if EDL_X86
     unsigned old = _mm_getcsr();
-    if (!kernel->pairs)
+    if (kernel->flushes)
         _mm_setcsr(old | 0x8040u);
 #endif
     product(kernel, s, a, b, c, i0, i1, j0, j1, add);
 #if EDL_X86
-    if (!kernel->pairs)
+    if (kernel->flushes)
         _mm_setcsr(old);
 #endif
 }

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* wide: the operand lies in memory as f32, and is rounded to bf16 (nearest
- * even, as edl_f32_to_bf16) while it is packed. */
+ * even, as edl_f32_to_bf16; a denormal is 0 before that) while it is packed. */
 typedef struct EdlProductBf16 {
     EdlProduct at;
     int a_wide, b_wide;

@@ -114,11 +114,11 @@ fill(int kind)
 {
     for (int i = 0; i < M * K; i++) {
         a_wide[i] = edl_float((uint32_t)number(kind) << 16 | (draw() & 0xffff));
-        a_low[i] = edl_f32_to_bf16(a_wide[i]);
+        a_low[i] = edl_f32_to_bf16(flush(a_wide[i]));
     }
     for (int i = 0; i < K * N; i++) {
         b_wide[i] = edl_float((uint32_t)number(kind) << 16 | (draw() & 0xffff));
-        b_low[i] = edl_f32_to_bf16(b_wide[i]);
+        b_low[i] = edl_f32_to_bf16(flush(b_wide[i]));
     }
     for (int i = 0; i < M * N; i++)
         first[i] = start(kind);
