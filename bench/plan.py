@@ -16,7 +16,7 @@ import sys
 from run import Bench, HERE, ROOT, SAMPLES, last_json, output
 
 PARTS = [1, 0.75, 0.5, 0.375, 0.25, 0]  # 0: the smallest that works
-MODELS = [("gpt2", "B=4,T=256", 5), ("gpt2", "B=8,T=512", 3),
+MODELS = [("gpt2", "B=4,T=256", 4), ("gpt2", "B=8,T=512", 3),
           ("unet", "", 12)]
 
 
@@ -38,7 +38,7 @@ class PlanBench(Bench):
     def program(self, model, flags, name):
         out = os.path.join(self.a.dir, "plan_" + name)
         output([self.a.edlc, *flags, "-o", out])
-        output(self.front + ["make", "-s", "-C", out])
+        output(self.front + ["make", "-s", "-j2", "-C", out])
         objects = [f for f in os.listdir(out)
                    if f.endswith(".o") and not f.endswith("_main.o")]
         output(["cc", "-O2", "-std=c11", "-D_GNU_SOURCE",
