@@ -59,7 +59,8 @@ Status
 compile_model(Session *s, Module *m, OutFiles *out)
 {
     if (!take_options(s, m)) /* a file of the machine that is wrong is input */
-        return s->options->machine && !m->machine ? STATUS_INPUT : STATUS_USAGE;
+        return (s->options->machine || m->machine_file) && !m->machine
+                   ? STATUS_INPUT : STATUS_USAGE;
     Status status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)
         return status;

@@ -3,6 +3,13 @@
 #include "frontend/profile_file.h"
 #include "passes/plan/machine.h"
 
+/* The flag wins over the plan block. */
+static const char *
+machine_file(const Session *s, const Module *m)
+{
+    return s->options->machine ? s->options->machine : m->machine_file;
+}
+
 /* A plan for another target would be made with rates that mean nothing. */
 static bool
 check_target(Session *s, const Module *m, const Machine *k)
@@ -11,14 +18,14 @@ check_target(Session *s, const Module *m, const Machine *k)
     if (!target || strcmp(target, k->target) == 0)
         return true;
     diag_error(s->diag, (Span){0}, "%s is of target %s, this is compiled for %s",
-               s->options->machine, k->target, target);
+               machine_file(s, m), k->target, target);
     return false;
 }
 
 static bool
 take_file(Session *s, Module *m)
 {
-    const char *path = s->options->machine, *text;
+    const char *path = machine_file(s, m), *text;
     size_t n;
     if (!path)
         return true;

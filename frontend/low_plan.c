@@ -87,6 +87,22 @@ offload(Lower *l, const Line *line)
         module_set_option(l->module, "offload", found);
 }
 
+/* Read by the commands that plan: only they depend on it. */
+static void
+machine(Lower *l, const Line *line)
+{
+    const Item *item = line->items.n == 1 ? &line->items.at[0] : NULL;
+    bool text = item && item->kind == ITEM_EXPR &&
+                item->value->kind == EX_STRING && item->value->u.string[0];
+    if (!text)
+        low_error(l, item ? item->at : line->keyword.at,
+                  "`machine` takes the name of a file in quotes");
+    else if (l->module->machine_file)
+        low_error(l, line->keyword.at, "a second `machine`");
+    else
+        l->module->machine_file = item->value->u.string;
+}
+
 static const struct {
     const char *keyword;
     void (*take)(Lower *l, const Line *line); /* or what it */
@@ -99,7 +115,7 @@ static const struct {
     {"quantize", NULL, "quantized storage"},
     {"pipeline", NULL, "pipeline parallelism"},
     {"shard", NULL, "data and tensor parallelism"},
-    {"machine", NULL, "measured speeds"},
+    {"machine", machine, NULL},
 };
 
 enum { N_PLAN_LINES = sizeof plan_lines / sizeof plan_lines[0] };

@@ -358,6 +358,7 @@ struct Module {
     int64_t slots;                      /* stash slots */
     const struct Machine *machine; /* to plan for (passes/plan/machine.h);
                                     * NULL: the default of the target */
+    const char *machine_file; /* as the plan block says; or NULL */
     Planned planned;
     bool over_limit; /* an error in diag says that the plan does not fit under
                       * the limit: exit status 3 */
