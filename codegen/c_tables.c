@@ -407,7 +407,7 @@ emit_offload(CModel *m, Emit *e)
     emit_line(e, "static const EdlOffload offload = {");
     emit_line(e, "    %" PRId64 "u, /* bytes of the file */",
               m->cg.m->region_bytes[REGION_disk]);
-    emit_line(e, "    %" PRId64 "u, /* where its buffers are in the io region */",
+    emit_line(e, "    %" PRId64 "u, /* its buffers in the io region */",
               m->cg.m->region_bytes[REGION_io] - storage_stage_room(m->cg.m));
     emit_line(e, "    %" PRId64 "u, /* bytes of each */",
               storage_stage(m->cg.m));

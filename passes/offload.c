@@ -65,9 +65,12 @@ keep_parts(Module *m)
 
 /* ---- copies ---- */
 
+/* Of a copy that was fetched: of what it is a copy. */
 static const char *
 moved_name(Graph *g, const Value *v, const char *suffix)
 {
+    if (v->def->op == OP_fetch)
+        v = v->def->args[0];
     return graph_derive(g, v->name, suffix);
 }
 

@@ -77,7 +77,8 @@ edl_copies_status(EdlInstance *m, const char *phase)
     pthread_mutex_unlock(&c->mutex);
     if (!failed)
         return EDL_OK;
-    return edl_fail(m, EDL_EIO, "%s: %s the offload file in %s failed in %s: %s",
+    return edl_fail(m, EDL_EIO,
+                    "%s: %s the offload file in %s failed in %s: %s",
                     m->model->name, way == OUT ? "writing to" : "reading from",
                     c->folder, phase,
                     failed == EDL_FILE_SHORT ? "the file is too short"
