@@ -1,0 +1,124 @@
+"""The matrix products of a GPT-2 step: part of the peak of fused
+multiply-adds, a line a product and weighted over all, on the emitted kernels
+with what is fused into them. One layer is built; it counts twelve times."""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+C, V, LAYERS = 768, 50257, 12
+# a part of the kernel's name, looked for in this order; the two sizes beside
+# the rows; how often GPT-2 has it
+PRODUCTS = [("c_attn_w_grad", C, 3 * C, LAYERS),
+            ("c_fc_w_grad", C, 4 * C, LAYERS),
+            ("mlp_c_proj_w_grad", C, 4 * C, LAYERS),
+            ("attn_c_proj_w_grad", C, C, LAYERS),
+            ("wte_grad", C, V, 1), ("ln_f_grad", C, V, 1),
+            ("ln_1_grad", C, 3 * C, LAYERS), ("ln_2_grad", C, 4 * C, LAYERS),
+            ("c_fc_grad", C, 4 * C, LAYERS),
+            ("c_proj_reshape_grad", C, C, LAYERS),
+            ("c_attn_piece", C, 3 * C, LAYERS),
+            ("c_fc_piece", C, 4 * C, LAYERS),
+            ("_x_2_piece", C, 4 * C, LAYERS), ("_x_piece", C, C, LAYERS),
+            ("logits_piece", C, V, 1)]
+
+
+def output(*command, cwd=None):
+    return subprocess.run([str(c) for c in command], check=True, text=True,
+                          stdout=subprocess.PIPE, cwd=cwd).stdout
+
+
+def build(a, rows):
+    out = os.path.join(a.dir, f"products{rows}")
+    os.makedirs(out, exist_ok=True)
+    source = open(os.path.join(ROOT, "samples", "gpt2.edl")).read()
+    source = re.sub(r"(?m)^  (validate|checkpoint).*\n", "", source)
+    source = re.sub(r"accumulate \d+", "accumulate 1", source)
+    source, n = re.subn(r"\bL = 12\b", "L = 1", source)
+    if n != 1:
+        sys.exit("products: samples/gpt2.edl has no L = 12")
+    path = os.path.join(out, "gpt2.edl")
+    open(path, "w").write(source)
+    b, t = (4, rows // 4)
+    output(a.edlc, path, "--model=gpt2", "-o", out, f"--set=B={b},T={t}")
+    output("make", "-s", "-C", out)
+    objects = sorted(f for f in os.listdir(out) if f.endswith(".o")
+                     and not f.endswith(("_main.o", ".profile.o")))
+    output("cc", "-O2", "-std=c11", "-D_GNU_SOURCE", "-DMODEL=gpt2_model",
+           "-I.", "-o", "step", os.path.join(HERE, "step.c"), *objects,
+           "-lm", "-lpthread", cwd=out)
+    return os.path.join(out, "step")
+
+
+def symbols(program):
+    found = {}
+    for line in output("nm", program).splitlines():
+        words = line.split()
+        if len(words) == 3:
+            found[words[2]] = int(words[0], 16)
+    base = found["gpt2_model"]
+    return {at - base: name for name, at in found.items()}
+
+
+def times(a, program, steps):
+    """-> {kernel: ms of a step, all calls}"""
+    names = symbols(program)
+    found = {}
+    for line in output(*a.priority.split(), program, "--kernels", 1, "--steps",
+                       steps, "--warmup", 1).splitlines():
+        if line.startswith("kernel"):
+            words = line.split()
+            at = int(words[-1], 16)
+            at -= 2 ** 64 if at >= 2 ** 63 else 0
+            found[names.get(at, "?")] = float(words[3])
+    return found
+
+
+def peak(a):
+    text = output(*a.priority.split(), os.path.join(a.dir, "peak"))
+    return float(re.search(r'"two": ([\d.]+)', text).group(1))
+
+
+def measure(a, rows, steps):
+    program = build(a, rows)
+    before = peak(a)
+    runs = [times(a, program, steps) for _ in range(a.rounds)]
+    best = (before + peak(a)) / 2
+    print(f"B*T = {rows}, peak {best:.0f} GFLOP/s")
+    work = spent = 0
+    left = {k for k in runs[0] if k.startswith("matmul_")}
+    for pattern, inner, outer, count in PRODUCTS:
+        names = {k for k in left if pattern in k}
+        if not names:
+            sys.exit(f"products: no {pattern} among {sorted(left)}")
+        left -= names
+        ms = statistics.median(sum(r[k] for k in names) for r in runs)
+        gflop = 2e-9 * rows * inner * outer
+        print(f"  {' '.join(sorted(names)):48} {gflop / ms * 1e3:6.0f} GFLOP/s "
+              f"{gflop / ms * 1e5 / best:4.0f} %")
+        work += gflop * count
+        spent += ms * count
+    print(f"  weighted {work / spent * 1e5 / best:.0f} %", flush=True)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--edlc", default=os.path.join(ROOT, "build", "edlc"))
+    ap.add_argument("--dir", default=os.path.join(ROOT, "build", "bench"))
+    ap.add_argument("--rounds", type=int, default=3)
+    ap.add_argument("--rows", type=int, nargs="*", default=[256, 4096])
+    ap.add_argument("--priority", default="",
+                    help="what runs a program: 'chrt -f 1'")
+    a = ap.parse_args()
+    os.makedirs(a.dir, exist_ok=True)
+    output("cc", "-O2", "-march=native", "-pthread", "-o",
+           os.path.join(a.dir, "peak"), os.path.join(HERE, "peak.c"))
+    for rows in a.rows:
+        measure(a, rows, 12 if rows < 1024 else 3)
+
+
+main()
