@@ -112,11 +112,21 @@ move_up(Shrink *s, Node *n)
     n->block = maker->block;
 }
 
+/* Where kernels are formed already, it is too late. */
+static bool
+has_groups(const Graph *g)
+{
+    graph_each(g, n)
+        if (n->body)
+            return true;
+    return false;
+}
+
 bool
 pass_shrink(Module *m)
 {
     Graph *g = module_graph(m, "main");
-    if (!g || m->programs.n > 0)
+    if (!g || m->programs.n > 0 || has_groups(g))
         return true;
     Shrink s = {.a = arena_new(), .g = g};
     graph_number(g);
