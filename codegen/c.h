@@ -39,6 +39,8 @@ void c_call(CModel *m, Emit *e, const Graph *graph, const char *at,
 void c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now);
 void c_update(CModel *m, Emit *e);      /* the calls of the update */
 void c_report(CModel *m, Emit *e);      /* the function `report` */
+/* Not between a forward pass and its backward pass, whose stash it may use. */
+void c_pass_turn(CModel *m, Emit *e, const char *name);
 void c_pass_report(CModel *m, Emit *e); /* what fills *out of one pass */
 /* codegen/c_profile.c: between kernels and graphs, graphs and actions */
 void c_profile_kernels(CModel *m, Emit *e);

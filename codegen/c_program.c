@@ -16,8 +16,8 @@ c_program(const CModel *m, const char *name)
 
 /* "forward(m, in, mb, mb, 0);" */
 void
-c_call(CModel *m, Emit *e, const Graph *graph, const char *at,
-          const char *mb, const char *slot)
+c_call(CModel *m, Emit *e, const Graph *graph, const char *at, const char *mb,
+       const char *slot)
 {
     const GraphCode *g = c_graph(m, graph);
     Emit s = emit_new(m->cg.arena);
@@ -274,6 +274,16 @@ c_pass_report(CModel *m, Emit *e)
     emit_line(e, "out->skipped = 0;");
 }
 
+void
+c_pass_turn(CModel *m, Emit *e, const char *name)
+{
+    if (!m->has_phases)
+        return;
+    emit_line(e, "if (m->phase %% 2 != 0)");
+    emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"%s: not its turn\");",
+              name);
+}
+
 static void
 emit_pass(CModel *m, Emit *e, const char *name)
 {
@@ -285,6 +295,7 @@ emit_pass(CModel *m, Emit *e, const char *name)
               name);
     emit_line(e, "{");
     e->indent++;
+    c_pass_turn(m, e, name);
     emit_line(e, "EdlStatus s = edl_check_inputs(m, in, 1);");
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");

@@ -144,6 +144,7 @@ emit_pass(CModel *m, Emit *e, const char *name)
                                "run_%s(EdlInstance *m, const void *const *in, "
                                "EdlMetrics *out)",
                                name));
+    c_pass_turn(m, e, name);
     emit_inputs(e, 1);
     emit_line(e, "edl_begin(m, in, 1, 0.0);");
     c_actions(m, e, p->actions.at, p->actions.n, 0);

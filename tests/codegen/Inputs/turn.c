@@ -1,0 +1,33 @@
+/* An evaluation may lie where forward has stashed: not before backward. */
+#include "mlp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static float x[64 * 64];
+static int32_t label[64];
+
+int
+main(void)
+{
+    mlp m;
+    EdlRegions r = {0};
+    EdlRegionSizes sizes;
+    EdlMetrics out;
+    mlp_batch b = {x, label};
+    mlp_regions(0, &sizes);
+    for (int i = 0; i < EDL_REGION_COUNT; i++)
+        if (sizes.bytes[i])
+            r.at[i] = aligned_alloc(EDL_ALIGN, sizes.bytes[i]);
+    int bad = mlp_init(&m, EDL_ABI, sizeof m, &r, NULL) != EDL_OK;
+    mlp_init_params(&m, 1);
+    bad += mlp_evaluate(&m, &b, &out) != EDL_OK;
+    bad += mlp_forward(&m, &b) != EDL_OK;
+    bad += mlp_evaluate(&m, &b, &out) != EDL_EINVAL;
+    bad += mlp_backward(&m, &b) != EDL_OK;
+    bad += mlp_evaluate(&m, &b, &out) != EDL_OK;
+    bad += mlp_update(&m, &out) != EDL_OK;
+    mlp_close(&m);
+    printf("%d failures\n", bad);
+    return bad;
+}
