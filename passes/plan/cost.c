@@ -1,6 +1,29 @@
 #include "passes/plan/cost.h"
 
-static const double MOST_NS = 1e15; /* sums of them stay in 64 bits */
+static const double MOST_NS = 1e15; /* of a kernel */
+static const int64_t MOST_SUM = INT64_C(4000000000000000000);
+
+int64_t
+cost_whole(double ns)
+{
+    return ns < (double)MOST_SUM ? (int64_t)ns : MOST_SUM;
+}
+
+int64_t
+cost_plus(int64_t a, int64_t b)
+{
+    return a < MOST_SUM - b ? a + b : MOST_SUM;
+}
+
+int64_t
+cost_times(int64_t ns, int64_t n)
+{
+    if (n <= 0)
+        return 0;
+    if (ns > MOST_SUM / n)
+        return MOST_SUM;
+    return ns < -(MOST_SUM / n) ? -MOST_SUM : ns * n;
+}
 
 int64_t
 cost_ns(const Work *w, const Machine *k)
@@ -52,7 +75,7 @@ cost_graph(const Graph *g)
 {
     int64_t ns = 0;
     graph_each(g, n)
-        ns += cost_kernel(n);
+        ns = cost_plus(ns, cost_kernel(n));
     return ns;
 }
 
@@ -63,8 +86,8 @@ cost_action(const Action *x)
         return cost_graph(x->graph);
     int64_t ns = 0;
     for (int i = 0; i < x->body.n; i++)
-        ns += cost_action(x->body.at[i]);
-    return ns * (x->hi - x->lo);
+        ns = cost_plus(ns, cost_action(x->body.at[i]));
+    return cost_times(ns, x->hi - x->lo);
 }
 
 int64_t
@@ -76,7 +99,7 @@ cost_program(const Module *m, const char *name)
         if (strcmp(p->name, name) != 0)
             continue;
         for (int k = 0; k < p->actions.n; k++)
-            ns += cost_action(p->actions.at[k]);
+            ns = cost_plus(ns, cost_action(p->actions.at[k]));
     }
     return ns;
 }

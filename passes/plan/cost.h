@@ -13,6 +13,11 @@ int64_t cost_ns(const Work *w, const Machine *k);
 int64_t cost_kernel(const Node *n);
 /* Of a part of a kernel: the part of its measured time, if there is one. */
 int64_t cost_part(const Work *part, const Node *kernel);
+/* Times, their sums, n times one; they stop at 4e18, however slow the machine
+ * is said to be. */
+int64_t cost_whole(double ns);
+int64_t cost_plus(int64_t a, int64_t b);
+int64_t cost_times(int64_t ns, int64_t n);
 int64_t cost_graph(const Graph *g);
 /* All calls of a program; 0 when there is none of that name. */
 int64_t cost_program(const Module *m, const char *name);

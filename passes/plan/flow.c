@@ -94,14 +94,14 @@ finish(Flow *f, FlowQueue q)
     Copy *c = head(f, q);
     c->end = f->link_now;
     if (c->span >= 0)
-        f->spans->at[c->span].end = (int64_t)c->end;
+        f->spans->at[c->span].end = cost_whole(c->end);
     f->way[q].head++;
     c = head(f, q);
     if (!c)
         return;
     c->begin = f->link_now;
     if (c->span >= 0)
-        f->spans->at[c->span].begin = (int64_t)c->begin;
+        f->spans->at[c->span].begin = cost_whole(c->begin);
 }
 
 /* Runs both ways for `step`; what is within a thousandth of a ns is done. */
@@ -153,7 +153,7 @@ add_span(Flow *f, const Node *n, FlowQueue q, double begin, double end)
     if (!f->spans)
         return -1;
     vec_push(f->a, f->spans,
-             ((FlowSpan){n, q, (int64_t)begin, (int64_t)end}));
+             ((FlowSpan){n, q, cost_whole(begin), cost_whole(end)}));
     return f->spans->n - 1;
 }
 
@@ -200,7 +200,7 @@ flow_graph(Arena *a, const Graph *g, FlowSpans *spans)
             f.now += ns;
         }
     }
-    return (int64_t)f.now;
+    return cost_whole(f.now);
 }
 
 /* ---- programs ---- */
@@ -212,8 +212,8 @@ flow_action(Arena *a, const Action *x)
         return flow_graph(a, x->graph, NULL);
     int64_t ns = 0;
     for (int i = 0; i < x->body.n; i++)
-        ns += flow_action(a, x->body.at[i]);
-    return ns * (x->hi - x->lo);
+        ns = cost_plus(ns, flow_action(a, x->body.at[i]));
+    return cost_times(ns, x->hi - x->lo);
 }
 
 int64_t
@@ -224,7 +224,7 @@ flow_program(const Module *m, const char *name)
     for (int i = 0; i < m->programs.n; i++) {
         const Program *p = m->programs.at[i];
         for (int k = 0; strcmp(p->name, name) == 0 && k < p->actions.n; k++)
-            ns += flow_action(a, p->actions.at[k]);
+            ns = cost_plus(ns, flow_action(a, p->actions.at[k]));
     }
     arena_free(a);
     return ns;

@@ -108,7 +108,8 @@ int64_t
 ladder_ns(const Ladder *l, int rung)
 {
     const Rung *r = &l->at.at[rung];
-    return l->step_ns + l->batches * r->ns + r->stall;
+    int64_t again = cost_times(r->ns, l->batches);
+    return cost_plus(cost_plus(l->step_ns, again), r->stall);
 }
 
 bool

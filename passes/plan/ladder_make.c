@@ -348,7 +348,7 @@ sort_rungs(Ladder *l)
 {
     for (int i = 0; i < l->at.n; i++) {
         Rung *r = &l->at.at[i];
-        r->floor = l->batches * r->ns + r->stall;
+        r->floor = cost_plus(cost_times(r->ns, l->batches), r->stall);
     }
     qsort(l->at.at, (size_t)l->at.n, sizeof(Rung), by_time);
     l->tightest = ARENA_ARRAY(l->a, int, l->families + 1);

@@ -137,7 +137,7 @@ least_stall(const Make *k, const Rung *r, const Bytes *b)
     double update = weights + (double)b->states;
     double most = update / (l.out < l.in ? l.out : l.in);
     most = 2 * update / l.both > most ? 2 * update / l.both : most;
-    return (int64_t)(pass * (double)k->l->batches + above(most, k->update));
+    return cost_whole(pass * (double)k->l->batches + above(most, k->update));
 }
 
 /* How many of the values make so many parts of their bytes. */
