@@ -9,10 +9,8 @@
 enum {
     MAX_BRANCH = 24, /* alternatives kept of one step */
     TRY_STEPS = 150, /* of a try, and one more for each item */
-    LONG_STEPS = 3000,
-    LONG_EVERY = 16,
     STATIC_EVERY = 40,
-    STALE_TRIES = 80
+    STALE_TRIES = 200
 };
 
 typedef struct Undo {
@@ -27,11 +25,11 @@ typedef struct Search {
     int64_t *offset; /* -1: not placed */
     int64_t *lifted; /* least, or what unplaced neighbours lift it to */
     int64_t *rest;   /* of a section: sizes not placed yet */
-    int *next;       /* of a section: itself, or one nearer to the next that
-                      * has no floor yet */
+    uint64_t *busy;  /* sections with such sizes, as bits */
+    uint64_t *left;  /* of these, the ones that have no floor yet */
+    int n_words;
     int64_t *priority;
-    int *open; /* unplaced items, in no order that matters */
-    int *open_place;
+    int *open; /* unplaced items, nearly sorted by lifted */
     int n_open;
     Undo *undo;
     int n_undo;
@@ -51,7 +49,8 @@ draw(Search *s)
     return z ^ (z >> 31);
 }
 
-static void
+/* Returns where it was among the open ones. */
+static int
 place(Search *s, int i)
 {
     const PackProblem *p = s->p;
@@ -64,26 +63,37 @@ place(Search *s, int i)
             s->least[j] = top;
         }
     }
-    for (int t = p->first[i]; t <= p->last[i]; t++)
+    for (int t = p->first[i]; t <= p->last[i]; t++) {
         s->rest[t] -= p->size[i];
-    int moved = s->open[--s->n_open];
-    s->open[s->open_place[i]] = moved;
-    s->open_place[moved] = s->open_place[i];
+        if (s->rest[t] == 0)
+            s->busy[t / 64] &= ~((uint64_t)1 << t % 64);
+    }
+    int at = 0;
+    while (s->open[at] != i)
+        at++;
+    s->n_open--;
+    memmove(s->open + at, s->open + at + 1,
+            sizeof *s->open * (size_t)(s->n_open - at));
+    return at;
 }
 
 static void
-take_back(Search *s, int i, int n_undo)
+take_back(Search *s, int i, int at, int n_undo)
 {
     const PackProblem *p = s->p;
     while (s->n_undo > n_undo) {
         Undo u = s->undo[--s->n_undo];
         s->least[u.item] = u.old;
     }
-    for (int t = p->first[i]; t <= p->last[i]; t++)
+    for (int t = p->first[i]; t <= p->last[i]; t++) {
         s->rest[t] += p->size[i];
+        s->busy[t / 64] |= (uint64_t)1 << t % 64;
+    }
     s->offset[i] = -1;
-    s->open_place[i] = s->n_open;
-    s->open[s->n_open++] = i;
+    memmove(s->open + at + 1, s->open + at,
+            sizeof *s->open * (size_t)(s->n_open - at));
+    s->open[at] = i;
+    s->n_open++;
 }
 
 /* An item whose least offset lies below the last placed one must come to lie
@@ -122,23 +132,24 @@ sort_open(Search *s)
     for (int k = 1; k < s->n_open; k++) {
         int i = s->open[k], at = k;
         int64_t v = s->lifted[i];
-        for (; at > 0 && s->lifted[s->open[at - 1]] > v; at--) {
+        for (; at > 0 && s->lifted[s->open[at - 1]] > v; at--)
             s->open[at] = s->open[at - 1];
-            s->open_place[s->open[at]] = at;
-        }
         s->open[at] = i;
-        s->open_place[i] = at;
     }
 }
 
+/* The place of the lowest bit: the words that this factor shifts by 0 to 63
+ * differ in their first six bits. */
 static int
-next_section(Search *s, int t)
+lowest_bit(uint64_t word)
 {
-    while (s->next[t] != t) {
-        s->next[t] = s->next[s->next[t]];
-        t = s->next[t];
-    }
-    return t;
+    static const unsigned char place[64] = {
+        0,  1,  2,  53, 3,  7,  54, 27, 4,  38, 41, 8,  34, 55, 48, 28,
+        62, 5,  39, 46, 44, 42, 22, 9,  24, 35, 59, 56, 49, 18, 29, 11,
+        63, 52, 6,  26, 37, 40, 33, 47, 61, 45, 43, 21, 23, 58, 17, 10,
+        51, 25, 36, 32, 60, 20, 57, 16, 50, 31, 19, 15, 30, 14, 13, 12,
+    };
+    return place[((word & -word) * 0x022fdd63cc95386du) >> 58];
 }
 
 static void
@@ -158,28 +169,37 @@ blame_section(Search *s, int t)
     }
 }
 
+/* The sections of item i that have no floor yet get this one; false when
+ * what is to come above it is too much. */
 static bool
-floors_fit(Search *s)
+set_floor(Search *s, int i, int64_t floor)
 {
-    const PackProblem *p = s->p;
-    int left = 0;
-    for (int t = 0; t < p->n_sections; t++) {
-        s->next[t] = s->rest[t] ? t : t + 1;
-        left += s->rest[t] != 0;
-    }
-    s->next[p->n_sections] = p->n_sections;
-    for (int k = 0; k < s->n_open && left > 0; k++) {
-        int i = s->open[k];
-        for (int t = next_section(s, p->first[i]); t <= p->last[i];
-             t = next_section(s, t)) {
-            if (s->lifted[i] + s->rest[t] > s->capacity) {
+    int from = s->p->first[i], to = s->p->last[i];
+    for (int w = from / 64; w <= to / 64; w++) {
+        uint64_t mask = ~(uint64_t)0;
+        if (w == from / 64)
+            mask <<= from % 64;
+        if (w == to / 64)
+            mask &= ~(uint64_t)0 >> (63 - to % 64);
+        uint64_t new = s->left[w] & mask;
+        for (s->left[w] &= ~mask; new; new &= new - 1) {
+            int t = 64 * w + lowest_bit(new);
+            if (floor + s->rest[t] > s->capacity) {
                 blame_section(s, t);
                 return false;
             }
-            s->next[t] = t + 1;
-            left--;
         }
     }
+    return true;
+}
+
+static bool
+floors_fit(Search *s)
+{
+    memcpy(s->left, s->busy, sizeof *s->left * (size_t)s->n_words);
+    for (int k = 0; k < s->n_open; k++)
+        if (!set_floor(s, s->open[k], s->lifted[s->open[k]]))
+            return false;
     return true;
 }
 
@@ -278,10 +298,10 @@ descend(Search *s, int64_t low)
     for (int k = 0; k < n; k++) {
         int i = branch[k], mark = s->n_undo;
         bool alone = lonely(s, i);
-        place(s, i);
+        int at = place(s, i);
         if (descend(s, s->offset[i]))
             return true;
-        take_back(s, i, mark);
+        take_back(s, i, at, mark);
         if (s->steps <= 0 || !is_to_blame(s, i))
             return false;
         join_blame(s, &lo, &hi);
@@ -301,11 +321,14 @@ clear(Search *s)
     s->n_undo = 0;
     s->most = 0;
     for (int i = 0; i < p->n; i++) {
-        s->open[i] = s->open_place[i] = i;
+        s->open[i] = i;
         s->least[i] = 0;
         s->offset[i] = -1;
     }
     memcpy(s->rest, p->load, sizeof *s->rest * (size_t)p->n_sections);
+    for (int t = 0; t < p->n_sections; t++)
+        if (s->rest[t] > 0)
+            s->busy[t / 64] |= (uint64_t)1 << t % 64;
 }
 
 static bool
@@ -398,10 +421,11 @@ search_new(const PackProblem *p, int64_t capacity)
     s->lifted = ARENA_ARRAY(a, int64_t, n + 1);
     s->priority = ARENA_ARRAY(a, int64_t, n + 1);
     s->rest = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
-    s->next = ARENA_ARRAY(a, int, p->n_sections + 2);
+    s->n_words = p->n_sections / 64 + 1;
+    s->busy = ARENA_ARRAY(a, uint64_t, s->n_words);
+    s->left = ARENA_ARRAY(a, uint64_t, s->n_words);
     s->fails = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
     s->open = ARENA_ARRAY(a, int, n + 1);
-    s->open_place = ARENA_ARRAY(a, int, n + 1);
     s->undo = ARENA_ARRAY(a, Undo, p->start[n] / 2 + 1);
     s->random = 1;
     return s;
@@ -414,8 +438,7 @@ rounds(Search *s, int64_t *effort)
     int64_t *keep = ARENA_ARRAY(s->p->arena, int64_t, n + 1);
     Rank *ranks = ARENA_ARRAY(s->p->arena, Rank, n + 1);
     for (int64_t t = 0; *effort > 0; t++) {
-        int64_t steps =
-            t % LONG_EVERY == LONG_EVERY - 1 ? LONG_STEPS : TRY_STEPS + n;
+        int64_t steps = TRY_STEPS + n;
         if (t % STATIC_EVERY == 0) {
             static_order(s, ranks, (int)(t / STATIC_EVERY % 4), s->priority);
             steps *= 2;

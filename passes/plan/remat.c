@@ -5,7 +5,7 @@
 
 /* Work of one unit of effort; the parts in which the smallest limit is looked
  * for; how often one below it is tried. */
-enum { WORK = 700000, PARTS = 512, TRIES = 16 };
+enum { WORK = 700000, PARTS = 128, TRIES = 4 };
 
 /* Tiny graphs need less work. Graphs of a few nodes gain more by beginning
  * anew, large ones by cooling slowly. */
@@ -52,6 +52,7 @@ typedef struct Planner {
     const CostGraph *g;
     const FlatGraph *flat;
     int effort;
+    bool any; /* plan will do, not only a fast one */
     int *unplanned;
 } Planner;
 
@@ -92,7 +93,7 @@ static void
 search(Planner *p, RematSearch *s)
 {
     int64_t left = full_work(p, p->effort), round = full_work(p, REMAT_EFFORT);
-    for (int i = 0; left > 0; i++) {
+    for (int i = 0; left > 0 && s->best_time > s->enough; i++) {
         int64_t work = left < round ? left : round;
         search_once(p, s, work);
         left -= work;
@@ -106,6 +107,8 @@ new_search(const Planner *p, Arena *a, int64_t limit)
 {
     RematSearch *s = ARENA_NEW(a, RematSearch);
     remat_search_init(s, a, p->flat, (int32_t)(limit / p->flat->unit));
+    if (p->any)
+        s->enough = INT64_MAX - 1;
     return s;
 }
 
@@ -143,14 +146,17 @@ plan_smallest(Planner *p, int64_t least, RematPlan *tight)
     RematPlan plan;
     int64_t step = p->g->peak / PARTS + p->flat->unit, fails = least - 1;
     const int64_t *peak = &tight->result.peak;
+    Planner half = *p;
     keep(p, tight, p->unplanned, p->g->n);
+    half.effort = (p->effort + 1) / 2;
+    half.any = true;
     while (*peak - fails > step) {
         int64_t limit = fails + (*peak - fails) / 2;
-        if (!plan_within(p, limit, &plan, tight))
+        if (!plan_within(&half, limit, &plan, tight))
             fails = limit;
     }
     for (int i = 0; i < TRIES && *peak - 1 > fails; i++)
-        if (!plan_within(p, *peak - 1, &plan, tight))
+        if (!plan_within(&half, *peak - 1, &plan, tight))
             return;
 }
 
@@ -171,7 +177,8 @@ find_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
           RematPlan *out)
 {
     RematPlan tight;
-    Planner p = {a, g, flat_graph(a, g), effort, ARENA_ARRAY(a, int, g->n)};
+    Planner p = {.arena = a, .g = g, .flat = flat_graph(a, g),
+                 .effort = effort, .unplanned = ARENA_ARRAY(a, int, g->n)};
     int node;
     int64_t least = costs_least_peak(g, &node);
     for (int v = 0; v < g->n; v++)
@@ -183,10 +190,9 @@ find_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
     if (limit >= least && plan_within(&p, limit, out, &tight))
         return true;
     plan_smallest(&p, least, out);
-    if (out->result.peak > limit)
-        return false;
-    improve(&p, limit, out);
-    return true;
+    bool found = out->result.peak <= limit;
+    improve(&p, found ? limit : out->result.peak, out);
+    return found;
 }
 
 bool

@@ -51,7 +51,7 @@ remat_search_init(RematSearch *s, Arena *a, const FlatGraph *g, int32_t target)
     for (int v = 0; v < g->n; v++)
         time += g->time[v];
     *s = (RematSearch){.flat = g, .target = target, .best_time = INT64_MAX,
-                       .tight_peak = INT32_MAX};
+                       .enough = time, .tight_peak = INT32_MAX};
     s->mean = (double)time / g->n;
     s->mover.random.state = 1;
     for (int i = 0; i < REMAT_QUANTILES; i++)
@@ -129,15 +129,12 @@ remat_anneal(RematSearch *s, const RematCooling *c, const int *order, int n,
              int64_t work)
 {
     Sequence *q = &s->mover.q;
-    int64_t least = 0;
-    for (int v = 0; v < s->flat->n; v++)
-        least += s->flat->time[v];
     sequence_set_limit(q, s->target);
     sequence_set(q, order, n);
     consider_best(s);
     int32_t first = sequence_peak(q);
     q->work = 0;
-    for (int round = 0; q->work < work && s->best_time > least; round++) {
+    for (int round = 0; q->work < work && s->best_time > s->enough; round++) {
         set_state(s, c, first, (double)q->work / (double)work);
         if (round % SPREAD == 0)
             sequence_spread(q);

@@ -29,6 +29,7 @@ typedef struct RematSearch {
     int *best;                    /* the best runs within the target so far */
     int n_best;                   /* 0: none */
     int64_t best_time;
+    int64_t enough; /* a best time of no more than this ends the search */
     int *tight; /* the runs of the smallest peak met, within the target or not */
     int n_tight;
     int32_t tight_peak;
