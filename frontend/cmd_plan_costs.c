@@ -191,12 +191,30 @@ make_plan(Plan *p)
         p->proved_none = proof.proved;
 }
 
+/* Flags of a model's plan that a cost graph has no answer to. */
+static bool
+refuse_flags(const Session *s)
+{
+    const Options *o = s->options;
+    const char *flag = o->curve    ? "--curve"
+                       : o->report ? "--report"
+                       : o->trace  ? "--trace"
+                                   : NULL;
+    if (flag)
+        diag_error(s->diag, (Span){0},
+                   "%s: not made for cost graphs (.csv), only for models",
+                   flag);
+    return flag != NULL;
+}
+
 Status
 cmd_plan_costs(Session *s, const char *path)
 {
     Plan p = {.s = s, .path = path};
     const char *text;
     size_t n;
+    if (refuse_flags(s))
+        return STATUS_USAGE;
     if (!session_read(s, path, &text, &n))
         return STATUS_INPUT;
     p.g = costs_read(s->arena, s->diag, path, text, n);
