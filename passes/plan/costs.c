@@ -1,5 +1,6 @@
 #include "passes/plan/costs.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "ir/base/map.h"
@@ -162,7 +163,7 @@ read_row(Reader *r)
     }
     node.name = name->text;
     double time = number(r, COLUMN_time, &r->time);
-    node.bytes = (int64_t)number(r, COLUMN_bytes, &r->bytes);
+    node.bytes = (int64_t)ceil(number(r, COLUMN_bytes, &r->bytes));
     read_inputs(r, &node);
     vec_push(r->arena, &r->nodes, node);
     vec_push(r->arena, &r->times, time);
