@@ -551,19 +551,7 @@ edl_sum16(const double s[16])
     return (t[0] + t[2]) + (t[1] + t[3]);
 }
 
-/* The largest of 16 lanes. */
-EDL_INLINE float
-edl_max16f(const float s[16])
-{
-    float t[8];
-    for (int i = 0; i < 8; i++)
-        t[i] = edl_maxf(s[i], s[i + 8]);
-    for (int i = 0; i < 4; i++)
-        t[i] = edl_maxf(t[i], t[i + 4]);
-    return edl_maxf(edl_maxf(t[0], t[2]), edl_maxf(t[1], t[3]));
-}
-
-/* The same where a NaN may be lost. */
+/* The largest of 16 lanes; a NaN may be lost. */
 EDL_INLINE float
 edl_top16f(const float s[16])
 {
