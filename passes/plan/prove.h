@@ -9,7 +9,7 @@
 enum {
     PROVE_NODES = 128,  /* larger graphs are not tried */
     PROVE_QUICK = 100,  /* thousand steps: a tenth of a second */
-    PROVE_LONG = 600    /* of one unit of --effort: half a minute by default */
+    PROVE_LONG = 600    /* of one unit of --effort: a minute by default */
 };
 
 /* Proves that the plan, which is within the limit if it was found, takes the
