@@ -2,12 +2,13 @@
 #include "codegen/cuda.h"
 #include "ir/base/embedded.h"
 
+/* Products of bf16 are cuBLASLt's here, not the runtime's. */
 static void
 list_runtime(Emit *e)
 {
     for (int i = 0; i < embedded_count; i++) {
         const char *name = embedded_files[i].name, *dot = strrchr(name, '.');
-        if (strncmp(name, "runtime/", 8) == 0 &&
+        if (strncmp(name, "runtime/", 8) == 0 && !strstr(name, "_bf16.") &&
             (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0))
             emit_line(e, "    ${EDL_RUNTIME_DIR}/%s", name + 8);
     }

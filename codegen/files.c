@@ -243,8 +243,12 @@ add_runtime(CModel *c, OutFiles *out, Emit *sources, bool copied)
         if (strncmp(f->name, "runtime/", 8) != 0 || (device && !c->cg.cuda))
             continue;
         OutFile copy = {.name = f->name + 8, .text = f->text, .n = f->n};
-        if (copied)
+        /* They take seconds to compile: only where a product needs them. */
+        bool bf16 = strstr(copy.name, "_bf16.") != NULL;
+        if (copied && (!bf16 || c->cg.has_bf16))
             vec_push(c->cg.arena, &out->files, copy);
+        if (copied && bf16)
+            continue; /* the Makefile looks for it */
         const char *dot = strrchr(copy.name, '.');
         if (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0)
             emit(sources, " \\\n\t%.*s.o", (int)(dot - copy.name), copy.name);
@@ -294,7 +298,11 @@ makefile_text(CModel *c, const char *runtime, bool copied)
                       "edl)\nCPPFLAGS += -I$(INSTALLED)\n"
                       "vpath %%.c $(INSTALLED)\nvpath %%.cu $(INSTALLED)");
     emit_line(&e, "MODELS = $(patsubst %%_main.c,%%,$(wildcard *_main.c))");
-    emit_line(&e, "RUNTIME =%s\n", runtime);
+    emit_line(&e, "RUNTIME =%s", runtime);
+    if (copied)
+        emit_line(&e, "# Where a model has products of bf16.\n"
+                      "RUNTIME += $(patsubst %%.c,%%.o,$(wildcard *_bf16.c))");
+    emit(&e, "\n");
     emit_line(&e, "all: $(MODELS)\n");
     emit_line(&e, "$(MODELS): %%: %%.o %%_main.o $(RUNTIME)");
     if (c->cg.cuda)
