@@ -67,10 +67,15 @@ read_head(Table *t, Row r)
     t->head = r;
     for (int c = 0; c < COLUMNS; c++) {
         t->column[c] = -1;
-        for (int i = 0; field(r, i, &f); i++)
-            if (f.n == strlen(column_name[c]) &&
-                memcmp(f.at, column_name[c], f.n) == 0)
-                t->column[c] = i;
+        for (int i = 0; field(r, i, &f); i++) {
+            if (f.n != strlen(column_name[c]) ||
+                memcmp(f.at, column_name[c], f.n) != 0)
+                continue;
+            if (t->column[c] >= 0)
+                fail(t, (int)(f.at - r.at) + 1, "a second column `%s`",
+                     column_name[c]);
+            t->column[c] = i;
+        }
         if (t->column[c] < 0)
             fail(t, 1, "expected a column `%s`", column_name[c]);
     }

@@ -135,12 +135,13 @@ static void
 print_one(const Diag *d, FILE *to, Span at, const char *what, const char *text)
 {
     const Source *s = source_of(d, at);
-    if (!s) {
-        fprintf(to, "%s: %s\n", what, text);
-        return;
-    }
-    fprintf(to, "%s:%d:%d: %s: %s\n", s->name, at.line, at.col, what, text);
-    source_quote(s, at, to);
+    if (s)
+        fprintf(to, "%s:%d:%d: ", s->name, at.line, at.col);
+    fprintf(to, "%s: ", what);
+    diag_text(text, to);
+    fputc('\n', to);
+    if (s)
+        source_quote(s, at, to);
 }
 
 static void

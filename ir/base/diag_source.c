@@ -92,6 +92,21 @@ source_quote(const Source *s, Span at, FILE *to)
 }
 
 void
+diag_text(const char *s, FILE *to)
+{
+    int width;
+    for (size_t left = strlen(s); left > 0;) {
+        int bytes = 1;
+        if (*s == '\n')
+            fputc('\n', to);
+        else
+            bytes = show(s, left, to, &width);
+        s += bytes;
+        left -= (size_t)bytes;
+    }
+}
+
+void
 diag_json_string(const char *s, FILE *to)
 {
     fputc('"', to);

@@ -17,6 +17,9 @@ Source source_new(Arena *a, const char *name, const char *text, size_t n);
 /* The first line of a span, and a caret with tildes under it. */
 void source_quote(const Source *s, Span at, FILE *to);
 
+/* A message, without what would disturb a terminal. */
+void diag_text(const char *s, FILE *to);
+
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void diag_json_string(const char *s, FILE *to);
 

@@ -91,9 +91,14 @@ read_head(Reader *r)
 {
     for (int c = 0; c < COLUMN_COUNT; c++) {
         r->column[c] = -1;
-        for (int i = 0; i < r->fields.n; i++)
-            if (!strcmp(r->fields.at[i].text, column_name[c]))
-                r->column[c] = i;
+        for (int i = 0; i < r->fields.n; i++) {
+            if (strcmp(r->fields.at[i].text, column_name[c]))
+                continue;
+            if (r->column[c] >= 0)
+                complain(r, r->fields.at[i].col, "a second column `%s`",
+                         column_name[c]);
+            r->column[c] = i;
+        }
         if (r->column[c] < 0 && c != COLUMN_phase)
             complain(r, 1, "expected a column `%s`", column_name[c]);
     }
