@@ -203,6 +203,8 @@ cmd_profile(Session *s)
                 "prints its default\n", k.target);
         return STATUS_USAGE;
     }
+    if (s->options->output && !output_ask(s, s->options->output))
+        return STATUS_INPUT;
     Module *m = lower_probe(s);
     if (!m)
         bug("the probe is not right");

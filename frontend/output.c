@@ -85,6 +85,18 @@ output_write(Session *s, const char *folder, const OutFiles *files)
 }
 
 bool
+output_ask(Session *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *folder = !slash ? "."
+                         : slash == path
+                             ? "/"
+                             : arena_printf(s->arena, "%.*s",
+                                            (int)(slash - path), path);
+    return access(folder, W_OK) == 0 || fail(s, "write", path);
+}
+
+bool
 output_write_file(Session *s, const char *path, const char *text, size_t n)
 {
     struct stat st;
