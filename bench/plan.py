@@ -6,14 +6,14 @@ file of `edlc profile`, and as the emitted program takes. Programs take turns;
 figures are medians. GPT-2 beside tuned PyTorch, without and with
 torch.utils.checkpoint around every block.
 """
-import argparse
 import json
 import os
 import re
 import statistics
+import subprocess
 import sys
 
-from run import Bench, HERE, ROOT, SAMPLES, last_json, output
+from run import Bench, HERE, SAMPLES, bench_flags, last_json, output
 
 PARTS = [1, 0.75, 0.5, 0.375, 0.25, 0]  # 0: the smallest that works
 MODELS = [("gpt2", "B=4,T=256", 4), ("gpt2", "B=8,T=512", 3),
@@ -21,15 +21,10 @@ MODELS = [("gpt2", "B=4,T=256", 4), ("gpt2", "B=8,T=512", 3),
 
 
 class PlanBench(Bench):
-    def source(self, model):
-        folder = HERE if model == "unet" else SAMPLES
-        text = open(os.path.join(folder, model + ".edl")).read()
-        text = re.sub(r"(?m)^  (validate|checkpoint).*\n", "", text)
-        text = re.sub(r"accumulate \d+", "accumulate 1", text)
-        if model == "gpt2":  # the optimizer of gpt2_torch_step.py
-            text = re.sub(r"(?m)^  (clip_norm|no_decay).*\n", "", text)
+    def model_file(self, model):
         path = os.path.join(self.a.dir, f"plan_{model}.edl")
-        open(path, "w").write(text)
+        folder = HERE if model == "unet" else SAMPLES
+        open(path, "w").write(self.source(folder, model))
         return path
 
     def plan(self, flags):
@@ -38,28 +33,18 @@ class PlanBench(Bench):
     def program(self, model, flags, name):
         out = os.path.join(self.a.dir, "plan_" + name)
         output([self.a.edlc, *flags, "-o", out])
-        output(self.front + ["make", "-s", "-j2", "-C", out])
-        objects = [f for f in os.listdir(out)
-                   if f.endswith(".o") and not f.endswith("_main.o")]
-        output(["cc", "-O2", "-std=c11", "-D_GNU_SOURCE",
-                f"-DMODEL={model}_model", "-I.", "-o", "step",
-                os.path.join(HERE, "step.c")] + sorted(objects)
-               + ["-lm", "-lpthread"], cwd=out)
-        return os.path.join(out, "step")
+        return self.step_program(model, out)
 
     def smallest(self, flags):
-        """By halving: every limit from the smallest on works."""
-        low, high = 0, self.plan(flags)["total"]
-        while high - low > 1 << 20:
-            middle = (low + high) // 2
-            done = os.system(" ".join(
-                [self.a.edlc, "plan", *flags, f"--memory={middle}",
-                 ">/dev/null 2>&1"]))
-            low, high = (low, middle) if done == 0 else (middle, high)
-        return high
+        """Which edlc names where nothing fits."""
+        done = subprocess.run([self.a.edlc, "plan", *flags, "--memory=1"],
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        return int(re.search(r"smallest limit that works is (\d+)",
+                             done.stderr)[1])
 
     def rows(self, model, dims):
-        flags = [self.source(model), "--machine=" + self.a.machine]
+        flags = [self.model_file(model), "--machine=" + self.a.machine]
         flags += ["--set=" + dims] if dims else []
         kept = self.plan(flags)
         acts = kept["classes"]["stash"] + kept["classes"]["workspace"]
@@ -131,17 +116,10 @@ class PlanBench(Bench):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument("--edlc", default=os.path.join(ROOT, "build", "edlc"))
-    ap.add_argument("--dir", default=os.path.join(ROOT, "build", "bench"))
-    ap.add_argument("--python", default="/usr/bin/python3")
-    ap.add_argument("--only", help="a part of the name: unet, 'gpt2 B=4'")
-    ap.add_argument("--rounds", type=int, default=3)
+    ap = bench_flags(__doc__)
     ap.add_argument("--machine", help="a machine file; else it is measured")
     ap.add_argument("--parts", type=lambda s: [float(x) for x in s.split(",")],
                     default=PARTS, help="of stash and workspace: 1,0.5,0.25")
-    ap.add_argument("--priority", default="",
-                    help="what runs a contestant: 'chrt -f 1'")
     b = PlanBench(ap.parse_args())
     if not b.a.machine:
         b.a.machine = os.path.join(b.a.dir, "machine.toml")

@@ -33,7 +33,8 @@ print(time.perf_counter() - t)
 # model, dims, GFLOP of a step (0: not counted), steps [, precision]
 CONTESTS = [("gpt2", "B=4,T=64", 191.6, 8), ("gpt2", "B=8,T=256", 1580.0, 4),
             ("gpt2", "B=4,T=64", 191.6, 8, "bf16"),
-            ("gpt2", "B=8,T=256", 1580.0, 4, "bf16"), ("chargpt", "", 0, 40), ("mlp", "", 0, 200), ("llama", "", 0, 60),
+            ("gpt2", "B=8,T=256", 1580.0, 4, "bf16"),
+            ("chargpt", "", 0, 40), ("mlp", "", 0, 200), ("llama", "", 0, 60),
             ("bert", "", 0, 60)]
 
 
@@ -77,30 +78,40 @@ class Bench:
     def peak(self):
         return last_json(output(self.front + [self.peak_program]))
 
-    def build(self, model, dims, precision):
-        folder = os.path.join(self.a.dir, model + re.sub(r"\W", "", dims) +
-                              precision)
-        source = open(os.path.join(SAMPLES, model + ".edl")).read()
+    def source(self, folder, model):
+        """The sample for a bench: no microbatches, and gpt2 with the
+        optimizer of gpt2_torch_step.py."""
+        source = open(os.path.join(folder, model + ".edl")).read()
         source = re.sub(r"(?m)^  (validate|checkpoint).*\n", "", source)
         source = re.sub(r"accumulate \d+", "accumulate 1", source)
-        if model == "gpt2":  # the optimizer of gpt2_torch_step.py
+        if model == "gpt2":
             source = re.sub(r"(?m)^  (clip_norm|no_decay).*\n", "", source)
             source = source.replace("[0.9, 0.95]", "[0.9, 0.999]")
             source = source.replace("weight_decay = 0.1", "weight_decay = 0")
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, model + ".edl")
-        open(path, "w").write(source)
-        out = os.path.join(folder, "out")
-        output([self.a.edlc, path, "--model=" + model, "-o", out]
-               + (["--set=" + dims] if dims else [])
-               + (["--precision=" + precision] if precision else []))
-        output(["make", "-s", "-C", out])
+        return source
+
+    def step_program(self, model, out):
+        """bench/step.c with what edlc wrote to a folder."""
+        output(self.front + ["make", "-s", "-j2", "-C", out])
         objects = [f for f in os.listdir(out)
                    if f.endswith(".o") and not f.endswith("_main.o")]
         output(["cc", "-O2", "-std=c11", "-D_GNU_SOURCE",
                 f"-DMODEL={model}_model", "-I.", "-o", "step",
                 os.path.join(HERE, "step.c")] + sorted(objects)
                + ["-lm", "-lpthread"], cwd=out)
+        return os.path.join(out, "step")
+
+    def build(self, model, dims, precision):
+        folder = os.path.join(self.a.dir, model + re.sub(r"\W", "", dims) +
+                              precision)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, model + ".edl")
+        open(path, "w").write(self.source(SAMPLES, model))
+        out = os.path.join(folder, "out")
+        output([self.a.edlc, path, "--model=" + model, "-o", out]
+               + (["--set=" + dims] if dims else [])
+               + (["--precision=" + precision] if precision else []))
+        self.step_program(model, out)
         return path, out
 
     def gpt2(self, out, dims, precision, steps):
@@ -163,16 +174,22 @@ class Bench:
                   file=sys.stderr)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
+def bench_flags(doc):
+    """What all benches take."""
+    ap = argparse.ArgumentParser(description=doc)
     ap.add_argument("--edlc", default=os.path.join(ROOT, "build", "edlc"))
     ap.add_argument("--dir", default=os.path.join(ROOT, "build", "bench"))
     ap.add_argument("--python", default="/usr/bin/python3")
-    ap.add_argument("--only", help="a part of the name: gpt2, 'gpt2 B=4'")
+    ap.add_argument("--only", help="a part of the name: mlp, 'gpt2 B=4'")
     ap.add_argument("--rounds", type=int, default=3)
-    ap.add_argument("--attempts", type=int, default=3)
     ap.add_argument("--priority", default="",
                     help="what runs a contestant: 'chrt -f 1'")
+    return ap
+
+
+def main():
+    ap = bench_flags(__doc__)
+    ap.add_argument("--attempts", type=int, default=3)
     b = Bench(ap.parse_args())
     print("| step | edlc, ms | PyTorch, ms | ratio | of the FMA peak | "
           "RSS, MiB | PyTorch's | peak, GFLOP/s |")

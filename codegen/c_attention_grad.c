@@ -329,22 +329,6 @@ attention_grad_body(Kernel *k)
     loops_close(&s);
 }
 
-static void
-zero_bias_body(Kernel *k)
-{
-    const Value *v = k->node->results[3];
-    Loops s = loops_new(k, &v->type, 0);
-    Cells c = cells_new(k, &s);
-    cells_store(&c,
-                cells_literal(&c, v->type.dtype,
-                              c_number(k->cg->arena, v->type.dtype, 0)),
-                loops_value(&s, v, true));
-    cells_settle(&c);
-    loops_open(&s);
-    cells_emit(&c);
-    loops_close(&s);
-}
-
 void
 c_attention_grad(Cg *cg, const Node *n)
 {
@@ -357,7 +341,7 @@ c_attention_grad(Cg *cg, const Node *n)
         return;
     }
     if (node_flag(n, "bias"))
-        kernel_emit(cg, n, "fill", n->results[3]->name, zero_bias_body, NULL);
+        c_zero(cg, n, n->results[3]);
     kernel_emit(cg, n, "attention_grad", n->results[0]->name,
                 attention_grad_body, NULL);
 }

@@ -202,6 +202,27 @@ fill_body(Kernel *k)
     loops_close(&s);
 }
 
+static void
+zero_body(Kernel *k)
+{
+    const Value *v = k->aux;
+    Loops s = loops_new(k, &v->type, 0);
+    Cells c = cells_new(k, &s);
+    const char *zero = c_number(k->cg->arena, v->type.dtype, 0);
+    cells_store(&c, cells_literal(&c, v->type.dtype, zero),
+                loops_value(&s, v, true));
+    cells_settle(&c);
+    loops_open(&s);
+    cells_emit(&c);
+    loops_close(&s);
+}
+
+void
+c_zero(Cg *cg, const Node *n, const Value *v)
+{
+    kernel_emit(cg, n, "fill", v->name, zero_body, v);
+}
+
 void
 c_fill(Cg *cg, const Node *n)
 {

@@ -18,6 +18,7 @@ void c_argmax(Cg *cg, const Node *n);
 void c_pick_grad(Cg *cg, const Node *n);
 void c_write(Cg *cg, const Node *n); /* write, accumulate                  */
 void c_fill(Cg *cg, const Node *n);  /* const, iota                        */
+void c_zero(Cg *cg, const Node *n, const Value *v); /* a result of n       */
 void c_view(Cg *cg, const Node *n);  /* views that are copies; slice_grad  */
 void c_concat(Cg *cg, const Node *n);
 void c_pad(Cg *cg, const Node *n);

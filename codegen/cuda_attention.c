@@ -486,22 +486,6 @@ bias_body(Kernel *k)
     loops_close(&s);
 }
 
-static void
-zero_body(Kernel *k)
-{
-    const Value *v = k->node->results[3];
-    Loops s = loops_new(k, &v->type, 0);
-    Cells c = cells_new(k, &s);
-    cells_store(&c,
-                cells_literal(&c, v->type.dtype,
-                              c_number(k->cg->arena, v->type.dtype, 0)),
-                loops_value(&s, v, true));
-    cells_settle(&c);
-    loops_open(&s);
-    cells_emit(&c);
-    loops_close(&s);
-}
-
 void
 cuda_attention_grad(Cg *cg, const Node *n)
 {
@@ -516,7 +500,7 @@ cuda_attention_grad(Cg *cg, const Node *n)
                 NULL);
     if (h.bias_at < 0)
         return;
-    kernel_emit(cg, n, "fill", n->results[3]->name, zero_body, NULL);
+    c_zero(cg, n, n->results[3]);
     kernel_emit(cg, n, "attention_grad_bias", n->results[3]->name, bias_body,
                 NULL);
 }

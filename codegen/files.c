@@ -1,6 +1,7 @@
 /* From a module to the files of out/. */
 #include "codegen/cuda.h"
 #include "ir/base/embedded.h"
+#include "ir/base/text_file.h"
 #include "ir/text.h"
 
 #include <inttypes.h>
@@ -50,16 +51,10 @@ sort_tensors(CModel *c)
 static const char *
 schedule_text(Module *m)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    if (!f)
-        bug("out of memory");
-    text_print(m, f);
-    fclose(f);
-    const char *kept = arena_strndup(m->arena, text, n);
-    free(text);
-    return kept;
+    TextFile f;
+    text_file_open(&f);
+    text_print(m, f.to);
+    return text_file_close(&f, m->arena);
 }
 
 /* What NAME.c calls its own things at file scope. */

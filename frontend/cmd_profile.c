@@ -2,7 +2,6 @@
  * it builds in a temporary folder, and writes a machine file. */
 #include "frontend/cmd_profile.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "frontend/cmd_build.h"
@@ -12,6 +11,7 @@
 #include "frontend/profile_file.h"
 #include "frontend/safetensors.h"
 #include "ir/base/embedded.h"
+#include "ir/base/text_file.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/fit.h"
 
@@ -20,20 +20,16 @@ enum { STEPS = 15, QUICK_STEPS = 5, CLASSES = 512 };
 static Status
 write_machine(Session *s, const Machine *k)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    if (!f)
-        bug("out of memory");
-    machine_print(k, f);
-    fclose(f);
-    bool good = true;
-    if (s->options->output)
-        good = output_write_file(s, s->options->output, text, n);
-    else
-        fwrite(text, 1, n, stdout);
-    free(text);
-    return good ? STATUS_DONE : STATUS_INPUT;
+    TextFile f;
+    if (!s->options->output) {
+        machine_print(k, stdout);
+        return STATUS_DONE;
+    }
+    text_file_open(&f);
+    machine_print(k, f.to);
+    const char *text = text_file_close(&f, s->arena);
+    return output_write_file(s, s->options->output, text, f.n) ? STATUS_DONE
+                                                               : STATUS_INPUT;
 }
 
 /* Four digits are more than a measurement is worth. */

@@ -114,23 +114,12 @@ copy_homes(const Graph *from)
 }
 
 static void
-clear_notes(const Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            clear_notes(n->body);
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-    }
-}
-
-static void
 copy_graph(Copy *c, Graph *from)
 {
     Graph *g = module_add_graph(c->m, from->name);
     copy_nodes(c, g, from, g);
     copy_homes(from);
-    clear_notes(from);
+    graph_forget_notes(from);
     g->workspace = from->workspace;
     g->stash = from->stash;
 }

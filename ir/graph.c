@@ -387,6 +387,30 @@ clear_uses(Graph *g)
 }
 
 void
+graph_forget_notes(const Graph *g)
+{
+    graph_each(g, n) {
+        if (n->body)
+            graph_forget_notes(n->body);
+        for (int i = 0; i < n->n_results; i++)
+            n->results[i]->note = NULL;
+    }
+}
+
+void
+graph_forget(Graph *g)
+{
+    graph_each(g, n) {
+        if (n->body)
+            graph_forget(n->body);
+        for (int i = 0; i < n->n_results; i++) {
+            n->results[i]->mark = 0;
+            n->results[i]->note = NULL;
+        }
+    }
+}
+
+void
 graph_count_uses(Graph *g)
 {
     clear_uses(g);

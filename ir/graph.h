@@ -234,6 +234,9 @@ Graph *graph_outer(const Graph *g);
 Node *value_node(const Value *v);
 /* The tensor that v was read of, or fetched of after that; NULL: none. */
 Tensor *value_tensor(const Value *v);
+/* Value.note = NULL of all values, bodies included; and Value.mark = 0. */
+void graph_forget_notes(const Graph *g);
+void graph_forget(Graph *g);
 void graph_count_uses(Graph *g);
 void graph_number(Graph *g);
 

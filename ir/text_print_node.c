@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/attr_rule.h"
+#include "ir/base/text_file.h"
 #include "ir/text.h"
 #include "ir/text_printer.h"
 
@@ -213,16 +214,10 @@ print_node(FILE *to, const Node *n)
 char *
 text_node(Arena *a, const Node *n)
 {
-    char *s = NULL;
-    size_t size = 0;
-    FILE *m = open_memstream(&s, &size);
-    if (!m)
-        bug("no memory to print a node");
-    print_node(m, n);
-    fclose(m);
-    char *copy = arena_strndup(a, s, size);
-    free(s);
-    return copy;
+    TextFile f;
+    text_file_open(&f);
+    print_node(f.to, n);
+    return text_file_close(&f, a);
 }
 
 /* ---- graphs ---- */

@@ -32,8 +32,6 @@ void verify_copies(Verifier *v, Graph *g);
 /* Regions and offsets; nothing before placement. */
 void verify_placement(Verifier *v);
 bool verify_is_placed(const Module *m);
-/* Clears the marks and notes of all values. */
-void verify_forget(Graph *g);
 void verify_programs(Verifier *v);
 
 #endif

@@ -106,7 +106,7 @@ verify_copies(Verifier *v, Graph *g)
 {
     if (!verify_is_placed(v->m))
         return;
-    verify_forget(g);
+    graph_forget(g);
     graph_each(g, n) {
         verify_at(v, n);
         if (n->op == OP_wait)
@@ -120,5 +120,5 @@ verify_copies(Verifier *v, Graph *g)
     }
     verify_under_way(v, g);
     verify_stores(v, g);
-    verify_forget(g);
+    graph_forget(g);
 }

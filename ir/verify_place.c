@@ -20,19 +20,6 @@ verify_is_placed(const Module *m)
     return false;
 }
 
-void
-verify_forget(Graph *g)
-{
-    graph_each(g, n) {
-        for (int i = 0; i < n->n_results; i++) {
-            n->results[i]->mark = 0;
-            n->results[i]->note = NULL;
-        }
-        if (n->body)
-            verify_forget(n->body);
-    }
-}
-
 /* ---- one place: faults are at its line of the table, if there is one ---- */
 
 static void
@@ -208,7 +195,7 @@ find_lives(Verifier *v, Graph *g)
 {
     Lives lives = {0};
     graph_number(g);
-    verify_forget(g);
+    graph_forget(g);
     storage_mark_constants(g);
     graph_each(g, n) {
         for (int i = 0; i < n->n_args; i++)
@@ -374,7 +361,7 @@ verify_workspace(Verifier *v, Graph *g)
         verify_lives_apart(v, lives);
         verify_stash_free(v, g, &lives);
     }
-    verify_forget(g);
+    graph_forget(g);
     v->at = v->m->region_loc[REGION_workspace];
     v->what = g->name;
     if (g->workspace > v->m->region_bytes[REGION_workspace])

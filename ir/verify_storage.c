@@ -406,5 +406,5 @@ verify_storage(Verifier *v, Graph *g)
     find_dying(&w);
     verify_writes(&w);
     verify_all_written(&w);
-    verify_forget(g);
+    graph_forget(g);
 }

@@ -51,14 +51,6 @@ find_users(Arena *a, Graph *g)
         }
 }
 
-static void
-forget_users(Graph *g)
-{
-    graph_each(g, n)
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-}
-
 static const Users *
 users(const Value *v)
 {
@@ -392,7 +384,7 @@ pass_head(Module *m)
             pass_dce(m); /* every reader that is found counts */
             find_users(a, g);
             find_head(m, g, losses.at, losses.n);
-            forget_users(g);
+            graph_forget_notes(g);
         }
         arena_free(a);
     }

@@ -198,17 +198,6 @@ flatten(Graph *g)
 }
 
 static void
-clear_notes(Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            clear_notes(n->body);
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-    }
-}
-
-static void
 run(Inplace *p)
 {
     graph_number(p->g);
@@ -222,7 +211,7 @@ run(Inplace *p)
         bind(p, n);
     }
     flatten(p->g);
-    clear_notes(p->g);
+    graph_forget_notes(p->g);
 }
 
 bool

@@ -400,17 +400,6 @@ refresh(Graph *g)
             fused_refresh(n);
 }
 
-static void
-forget(Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            forget(n->body);
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-    }
-}
-
 bool
 pass_narrow(Module *m)
 {
@@ -422,7 +411,7 @@ pass_narrow(Module *m)
         mark_terms(c.g);
         narrow_values(&c, c.g);
         refresh(c.g);
-        forget(c.g);
+        graph_forget_notes(c.g);
         arena_free(c.a);
     }
     return true;

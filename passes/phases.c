@@ -75,19 +75,6 @@ want_operand(Node *n)
     }
 }
 
-static void
-clear_marks(Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            clear_marks(n->body);
-        for (int i = 0; i < n->n_results; i++) {
-            n->results[i]->mark = 0;
-            n->results[i]->note = NULL;
-        }
-    }
-}
-
 /* From the end, so that all readers of a value are known at its node. Parts
  * of a value make the whole wanted when they are as large as it. */
 static void
@@ -342,7 +329,7 @@ split(Split *s)
             continue;
         for (int k = 0; k < (int)phase; k++)
             if (s->to[k])
-                clear_marks(s->to[k]);
+                graph_forget(s->to[k]);
         find_wanted(s->main, phase);
         s->to[phase] = module_add_graph(s->m, phase_name[phase]);
         move_phase(s, phase);

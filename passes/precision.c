@@ -261,14 +261,6 @@ widen_behind(Graph *g)
     }
 }
 
-static void
-forget_notes(Graph *g)
-{
-    graph_each(g, n)
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-}
-
 bool
 pass_precision(Module *m)
 {
@@ -276,13 +268,13 @@ pass_precision(Module *m)
         return true;
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];
-        forget_notes(g);
+        graph_forget_notes(g);
         narrow_nodes(g);
         graph_forward(g);
         widen_behind(g);
         graph_forward(g);
         g->at = NULL;
-        forget_notes(g);
+        graph_forget_notes(g);
     }
     return pass_dce(m);
 }

@@ -40,19 +40,6 @@ reader_mark(const Node *n)
 }
 
 static void
-clear(Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            clear(n->body);
-        for (int i = 0; i < n->n_results; i++) {
-            n->results[i]->mark = 0;
-            n->results[i]->note = NULL;
-        }
-    }
-}
-
-static void
 mark_readers(Graph *g)
 {
     graph_each(g, n) {
@@ -229,13 +216,13 @@ pass_views(Module *m)
         Graph *g = m->graphs.at[i];
         Arena *a = arena_new();
         graph_number(g);
-        clear(g);
+        graph_forget(g);
         mark_readers(g);
         find_wants(a, g);
         graph_each(g, n)
             lay_node(n);
         bind_stash(g);
-        clear(g);
+        graph_forget(g);
         arena_free(a);
     }
     return true;

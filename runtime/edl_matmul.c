@@ -4,57 +4,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-#if defined(__clang__)
-#define EDL_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define EDL_UNROLL _Pragma("GCC unroll 16")
-#else
-#define EDL_UNROLL
-#endif
-
-#if defined(__GNUC__)
-#define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
-#define EDL_LINES __attribute__((aligned(64)))
-#define EDL_ALWAYS static inline __attribute__((always_inline))
-#else
-#define EDL_PREFETCH(p, write) ((void)(p))
-#define EDL_LINES
-#define EDL_ALWAYS static inline
-#endif
+#include "edl_tiles.h"
 
 enum {
-    K_BLOCK = 256,   /* rows of a packed panel of B */
-    ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
-    MOST_VECS = 3,
-    MOST_COLUMNS = 48,
-    MOST_ROWS = 8,
-    FEW_ROWS = 64,   /* not worth a packed panel */
+    FEW_ROWS = 64,    /* not worth a packed panel */
     FEW_COLUMNS = 128 /* not worth packed bands */
 };
 
-/* What the next tiles read and write, asked for in time: lines of rows of
- * `width` bytes that lie `stride` bytes apart, and a tile of C. */
-typedef struct Ahead {
-    const char *row;
-    int64_t at, width, stride;
-    const char *tile;
-} Ahead;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TILE_TARGET __attribute__((target("avx512f,fma")))
-#define TILE_ROWS 8
-#define V __m512
-#define V_WIDTH 16
-#define V_LOAD(p) _mm512_loadu_ps(p)
-#define V_STORE(p, v) _mm512_storeu_ps(p, v)
-#define V_SPLAT(x) _mm512_set1_ps(x)
-#define V_FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
+#if EDL_X86
+#define VECTORS 512
+#include "edl_vectors.h"
 #define TILE tile_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -66,14 +25,8 @@ typedef struct Ahead {
 #include "edl_tile.h"
 #include "edl_tile_end.h"
 
-#define TILE_TARGET __attribute__((target("avx2,fma")))
-#define TILE_ROWS 4
-#define V __m256
-#define V_WIDTH 8
-#define V_LOAD(p) _mm256_loadu_ps(p)
-#define V_STORE(p, v) _mm256_storeu_ps(p, v)
-#define V_SPLAT(x) _mm256_set1_ps(x)
-#define V_FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define VECTORS 256
+#include "edl_vectors.h"
 #define TILE tile_avx2_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -84,15 +37,9 @@ typedef struct Ahead {
 #define TILE_VECS 3
 #include "edl_tile.h"
 #include "edl_tile_end.h"
-#elif defined(__aarch64__)
-#define TILE_TARGET
-#define TILE_ROWS 8
-#define V float32x4_t
-#define V_WIDTH 4
-#define V_LOAD(p) vld1q_f32(p)
-#define V_STORE(p, v) vst1q_f32(p, v)
-#define V_SPLAT(x) vdupq_n_f32(x)
-#define V_FMA(x, y, z) vfmaq_f32(z, x, y)
+#elif EDL_NEON
+#define VECTORS 128
+#include "edl_vectors.h"
 #define TILE tile_neon_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -105,14 +52,8 @@ typedef struct Ahead {
 #include "edl_tile_end.h"
 #endif
 
-#define TILE_TARGET
-#define TILE_ROWS 4
-#define V float
-#define V_WIDTH 1
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_SPLAT(x) (x)
-#define V_FMA(x, y, z) fmaf(x, y, z)
+#define VECTORS 32
+#include "edl_vectors.h"
 #define TILE tile_c_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -124,16 +65,6 @@ typedef struct Ahead {
 #include "edl_tile.h"
 #include "edl_tile_end.h"
 
-static int64_t
-least(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                    const float *b, int64_t b_row, float *c, int64_t c_row,
-                    int add, Ahead *ahead);
-
 typedef struct Kernel {
     const char *name;
     TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
@@ -142,10 +73,10 @@ typedef struct Kernel {
 
 /* The best first. */
 static const Kernel kernels[] = {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if EDL_X86
     {"avx512", {tile_avx512_1, tile_avx512_2, tile_avx512_3}, 8, 16},
     {"avx2", {tile_avx2_1, tile_avx2_2, tile_avx2_3}, 4, 8},
-#elif defined(__aarch64__)
+#elif EDL_NEON
     {"neon", {tile_neon_1, tile_neon_2, tile_neon_3}, 8, 4},
 #endif
     {"c", {tile_c_1, tile_c_2, tile_c_3}, 4, 1},
@@ -160,7 +91,7 @@ static const Kernel kernels[] = {
 static const Kernel *
 choose(void)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if EDL_X86
     if (__builtin_cpu_supports("avx512f") && EDL_MOST >= 512)
         return &kernels[0];
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -5,61 +5,7 @@
 #include <string.h>
 
 #include "edl_kernel.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define EDL_X86 1
-#else
-#define EDL_X86 0
-#endif
-#if defined(__aarch64__) && defined(__GNUC__)
-#include <arm_neon.h>
-#define EDL_NEON 1
-#else
-#define EDL_NEON 0
-#endif
-
-#if defined(__clang__)
-#define EDL_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define EDL_UNROLL _Pragma("GCC unroll 16")
-#else
-#define EDL_UNROLL
-#endif
-
-#if defined(__GNUC__)
-#define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
-#define EDL_LINES __attribute__((aligned(64)))
-#define EDL_ALWAYS static inline __attribute__((always_inline))
-#define EDL_APART __attribute__((noinline))
-#else
-#define EDL_PREFETCH(p, write) ((void)(p))
-#define EDL_LINES
-#define EDL_ALWAYS static inline
-#define EDL_APART
-#endif
-
-enum {
-    WORD_BLOCK = 256, /* words along K of a packed panel of B */
-    ROW_BLOCK = 384,  /* rows of A that are packed, for the second cache */
-    MOST_VECS = 3,
-    MOST_COLUMNS = 48,
-    MOST_ROWS = 8
-};
-
-/* What the next tiles read and write, asked for in time: lines of rows of
- * `width` bytes that lie `stride` bytes apart, and a tile of C. */
-typedef struct Ahead {
-    const char *row;
-    int64_t at, width, stride;
-    const char *tile;
-} Ahead;
-
-static int64_t
-least(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
+#include "edl_tiles.h"
 
 /* ---- one term, as AVX512_BF16 defines it ---- */
 
@@ -98,13 +44,9 @@ add_pair(float c, uint32_t x, uint32_t y)
  * a float, or floats, which come in the order of the terms. */
 #if EDL_X86
 #define TILE_TARGET __attribute__((target("avx512f,avx512bf16")))
-#define TILE_ROWS 8
-#define V __m512
-#define V_WIDTH 16
-#define V_LOAD(p) _mm512_loadu_ps(p)
-#define V_STORE(p, v) _mm512_storeu_ps(p, v)
-#define V_SPLAT(x) _mm512_set1_ps(x)
 #define V_FMA(x, y, z) _mm512_dpbf16_ps(z, (__m512bh)(x), (__m512bh)(y))
+#define VECTORS 512
+#include "edl_vectors.h"
 #define TILE pairs_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -113,14 +55,8 @@ add_pair(float c, uint32_t x, uint32_t y)
 #include "edl_tile.h"
 #include "edl_tile_end.h"
 
-#define TILE_TARGET __attribute__((target("avx512f,fma")))
-#define TILE_ROWS 8
-#define V __m512
-#define V_WIDTH 16
-#define V_LOAD(p) _mm512_loadu_ps(p)
-#define V_STORE(p, v) _mm512_storeu_ps(p, v)
-#define V_SPLAT(x) _mm512_set1_ps(x)
-#define V_FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
+#define VECTORS 512
+#include "edl_vectors.h"
 #define TILE floats_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -129,14 +65,8 @@ add_pair(float c, uint32_t x, uint32_t y)
 #include "edl_tile.h"
 #include "edl_tile_end.h"
 
-#define TILE_TARGET __attribute__((target("avx2,fma")))
-#define TILE_ROWS 4
-#define V __m256
-#define V_WIDTH 8
-#define V_LOAD(p) _mm256_loadu_ps(p)
-#define V_STORE(p, v) _mm256_storeu_ps(p, v)
-#define V_SPLAT(x) _mm256_set1_ps(x)
-#define V_FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define VECTORS 256
+#include "edl_vectors.h"
 #define TILE floats_avx2_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -173,14 +103,10 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
     return flush4(r);
 }
 
-#define TILE_TARGET
-#define TILE_ROWS 8
-#define V float32x4_t
-#define V_WIDTH 4
 #define V_LOAD(p) flush4(vld1q_f32(p))
-#define V_STORE(p, v) vst1q_f32(p, v)
-#define V_SPLAT(x) vdupq_n_f32(x)
 #define V_FMA(x, y, z) add_terms4(z, x, y)
+#define VECTORS 128
+#include "edl_vectors.h"
 #define TILE floats_neon_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -190,14 +116,9 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #include "edl_tile_end.h"
 #endif
 
-#define TILE_TARGET
-#define TILE_ROWS 4
-#define V float
-#define V_WIDTH 1
-#define V_LOAD(p) (*(p))
-#define V_STORE(p, v) (*(p) = (v))
-#define V_SPLAT(x) (x)
 #define V_FMA(x, y, z) add_pair(z, edl_bits(x), edl_bits(y))
+#define VECTORS 32
+#include "edl_vectors.h"
 #define TILE pairs_c_1
 #define TILE_VECS 1
 #include "edl_tile.h"
@@ -205,10 +126,6 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #define TILE_VECS 3
 #include "edl_tile.h"
 #include "edl_tile_end.h"
-
-typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                    const float *b, int64_t b_row, float *c, int64_t c_row,
-                    int add, Ahead *ahead);
 
 typedef struct Kernel {
     const char *name;
@@ -348,7 +265,7 @@ ahead_of(const Lines *b, int64_t k, int columns)
 static void
 panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
 {
-    EDL_LINES float panel[WORD_BLOCK * MOST_COLUMNS];
+    EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
     int width = block->kernel->width;
     for (int64_t j = 0; j < n; j += block->wide) {
         Lines from = lines_at(b, 0, j);
@@ -369,8 +286,8 @@ static void
 product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
              const Lines *b, float *c, int64_t rows, int64_t n, int add)
 {
-    EDL_LINES float left[WORD_BLOCK * ROW_BLOCK];
-    int64_t most = kernel->packing.pairs ? 2 * WORD_BLOCK : WORD_BLOCK;
+    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
+    int64_t most = kernel->packing.pairs ? 2 * K_BLOCK : K_BLOCK;
     for (int64_t p = 0; p < s->at.k; p += most) {
         int64_t k = least(s->at.k - p, most);
         int tall = kernel->rows;

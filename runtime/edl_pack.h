@@ -5,7 +5,7 @@
  * rows of A: the same with the roles of rows and columns exchanged. What does
  * not exist is 0. */
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if EDL_X86
 /* to[p * wide + j] = b[p + j * b_col] for 8 by 8 elements. */
 __attribute__((target("avx"))) static void
 transpose8(float *to, int64_t wide, const float *b, int64_t b_col)

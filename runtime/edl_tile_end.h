@@ -1,4 +1,5 @@
 /* edl_tile_end.h: the end of what an instruction set gives to edl_tile.h. */
+#undef VECTORS
 #undef TILE_TARGET
 #undef TILE_ROWS
 #undef V

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "ir/base/text_file.h"
 #include "ir/text.h"
 #include "passes/plan/check_parts.h"
 
@@ -141,17 +142,11 @@ static char *
 train_text(Check *c, Train *t)
 {
     Module m = {.name = "m", .train = t, .slots = 1};
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    if (!f)
-        bug("out of memory");
-    text_print(&m, f);
-    fclose(f);
-    const char *at = strstr(text, "train {");
-    char *copy = arena_strndup(c->arena, at ? at : "", at ? strlen(at) : 0);
-    free(text);
-    return copy;
+    TextFile f;
+    text_file_open(&f);
+    text_print(&m, f.to);
+    char *text = text_file_close(&f, c->arena), *at = strstr(text, "train {");
+    return at ? at : text + f.n;
 }
 
 static char *

@@ -206,6 +206,17 @@ read_lines(Reader *r, const char *text, size_t n)
                  "rows%s", "");
 }
 
+int64_t
+costs_gcd(int64_t x, int64_t y)
+{
+    while (y) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
 static double
 nearest(double x)
 {

@@ -35,6 +35,9 @@ typedef struct CostGraph {
 CostGraph *costs_read(Arena *a, Diag *d, const char *name, const char *text,
                       size_t n);
 
+/* What divides both; that of x and 0 is x. */
+int64_t costs_gcd(int64_t x, int64_t y);
+
 typedef struct CostResult {
     int64_t time, peak;
 } CostResult;

@@ -165,17 +165,6 @@ read_copies(const Apply *x, Node *n)
             node_set_arg(n, i, n->args[i]->note);
 }
 
-static void
-clear_notes(Graph *g)
-{
-    graph_each(g, n) {
-        if (n->body)
-            clear_notes(n->body);
-        for (int i = 0; i < n->n_results; i++)
-            n->results[i]->note = NULL;
-    }
-}
-
 static bool
 is_unused(const Node *n)
 {
@@ -224,13 +213,13 @@ drop_apply(const Drop *d, Module *m)
         x.kernels[n->order] = n;
         x.at[n->order] = INT_MAX;
     }
-    clear_notes(x.g);
+    graph_forget_notes(x.g);
     find_places(&x);
     copy_kernels(&x);
     for (int i = 0; i < x.n; i++)
         if (x.kernels[i]->phase == PHASE_backward)
             read_copies(&x, x.kernels[i]);
-    clear_notes(x.g);
+    graph_forget_notes(x.g);
     finish(x.g);
     arena_free(x.a);
 }

@@ -7,22 +7,11 @@ enum {
     MOST_STATES = 1 << 21
 };
 
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t c = a % b;
-        a = b;
-        b = c;
-    }
-    return a;
-}
-
 static void
 set_node(Prover *p, int v)
 {
     const CostNode *node = &p->g->nodes[v];
-    p->common = gcd(node->time, p->common);
+    p->common = costs_gcd(node->time, p->common);
     set_add(&p->all, v);
     for (int i = 0; i < node->n_inputs; i++) {
         int u = node->inputs[i];
@@ -57,15 +46,6 @@ set_up(Prover *p)
 }
 
 /* ---- steps ---- */
-
-static int64_t
-bytes_of(const Prover *p, const NodeSet *s)
-{
-    int64_t bytes = 0;
-    for (int v = 0; v < p->g->n; v++)
-        bytes += set_has(s, v) ? p->g->nodes[v].bytes : 0;
-    return bytes;
-}
 
 /* Values that may still be read: by what has not run, or by what runs again
  * for such a reader. */
@@ -172,7 +152,7 @@ run(Prover *p, int from, int v, const NodeSet *use)
     set_add(&done, v);
     step.use = step.again ? *use : useful(p, &done);
     int64_t missing =
-        bytes_of(p, &s.live) + p->g->nodes[v].bytes - p->limit;
+        prove_bytes(p, &s.live) + p->g->nodes[v].bytes - p->limit;
     if (missing > 0)
         list_droppable(p, &step, s.live);
     drop(p, &step, 0, missing, s.live);

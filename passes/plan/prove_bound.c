@@ -23,8 +23,8 @@ prove_time(const Prover *p, const NodeSet *s)
     return time;
 }
 
-static int64_t
-bytes_of(const Prover *p, const NodeSet *s)
+int64_t
+prove_bytes(const Prover *p, const NodeSet *s)
 {
     int64_t bytes = 0;
     for (int v = 0; v < p->g->n; v++)
@@ -190,7 +190,7 @@ candidates(const Prover *p, const ProveState *s, Candidate *list)
     for (int x = 0; x < p->g->n; x++) {
         NodeSet there = set_or(s->done, p->before[x]);
         NodeSet needed = set_and(there, p->crossing[x]);
-        Candidate c = {x, bytes_of(p, &needed) - p->room[x]};
+        Candidate c = {x, prove_bytes(p, &needed) - p->room[x]};
         if (set_has(&s->done, x) || c.missing <= 0)
             continue;
         if (n == CANDIDATES && list[n - 1].missing >= c.missing)

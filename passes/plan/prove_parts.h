@@ -109,6 +109,7 @@ extern const int64_t prove_never;
 NodeSet prove_forced(const Prover *p, const NodeSet *done, const NodeSet *live,
                      const NodeSet *readers);
 int64_t prove_time(const Prover *p, const NodeSet *s);
+int64_t prove_bytes(const Prover *p, const NodeSet *s);
 /* Raises s->total by what is known of x and its price. */
 void prove_glance(Prover *p, ProveState *s);
 /* By the best x and price that are found. */

@@ -6,23 +6,12 @@
 static const int64_t most_total = 1 << 28, most_node = 1 << 25;
 
 static int64_t
-gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t c = a % b;
-        a = b;
-        b = c;
-    }
-    return a;
-}
-
-static int64_t
 choose_unit(const CostGraph *g)
 {
     int64_t common = 0, total = 0, most = 0;
     for (int i = 0; i < g->n; i++) {
         int64_t bytes = g->nodes[i].bytes;
-        common = gcd(bytes, common);
+        common = costs_gcd(bytes, common);
         total += bytes;
         most = bytes > most ? bytes : most;
     }

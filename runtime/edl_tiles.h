@@ -1,0 +1,67 @@
+/* edl_tiles.h: what the products of all types are made with: inside
+ * edl_matmul*.c only, before edl_tile.h. */
+#ifndef EDL_TILES_H
+#define EDL_TILES_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define EDL_X86 1
+#else
+#define EDL_X86 0
+#endif
+#if defined(__aarch64__) && defined(__GNUC__)
+#include <arm_neon.h>
+#define EDL_NEON 1
+#else
+#define EDL_NEON 0
+#endif
+
+#if defined(__clang__)
+#define EDL_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define EDL_UNROLL _Pragma("GCC unroll 16")
+#else
+#define EDL_UNROLL
+#endif
+
+#if defined(__GNUC__)
+#define EDL_PREFETCH(p, write) __builtin_prefetch((p), (write), 2)
+#define EDL_LINES __attribute__((aligned(64)))
+#define EDL_ALWAYS static inline __attribute__((always_inline))
+#define EDL_APART __attribute__((noinline))
+#else
+#define EDL_PREFETCH(p, write) ((void)(p))
+#define EDL_LINES
+#define EDL_ALWAYS static inline
+#define EDL_APART
+#endif
+
+enum {
+    K_BLOCK = 256,   /* rows of a packed panel of B */
+    ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
+    MOST_VECS = 3,
+    MOST_COLUMNS = 48,
+    MOST_ROWS = 8
+};
+
+/* What the next tiles read and write, asked for in time: lines of rows of
+ * `width` bytes that lie `stride` bytes apart, and a tile of C. */
+typedef struct Ahead {
+    const char *row;
+    int64_t at, width, stride;
+    const char *tile;
+} Ahead;
+
+typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+                    const float *b, int64_t b_row, float *c, int64_t c_row,
+                    int add, Ahead *ahead);
+
+static int64_t
+least(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+#endif
