@@ -233,7 +233,6 @@ void
 check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
                 const Tensor *spare)
 {
-    check_copies_keep(c, n, p);
     lose_values(c, n, p, x, spare, &c->live);
     lose_tensors(c, n, p, x, spare);
 }

@@ -65,7 +65,7 @@ reset_notes(Graph *g)
             Held *h = held(n->results[i]);
             h->number = NO_NUMBER;
             h->read = -1;
-            h->there = h->flying = false;
+            h->there = false;
             h->lost = NULL;
             h->renewed = NULL;
         }
@@ -156,8 +156,6 @@ need(Check *c, const Node *n, Value *u)
     if (is_printed(u))
         return;
     h->read = n->order;
-    if (h->flying && n->op != OP_wait)
-        check_fault_at(c, n, "reads %s, which is not waited for", u->name);
     if (h->renewed && n->op != OP_wait && n->op != OP_offload &&
         n->op != OP_write)
         check_fault_at(c, n, "reads %s, which an optimizer has changed",
@@ -447,10 +445,8 @@ run_node(Check *c, Node *n)
     }
     for (int i = 0; i < n->n_args; i++)
         need(c, n, n->args[i]);
-    if (n->op == OP_wait) {
-        check_copy_wait(c, n);
+    if (n->op == OP_wait)
         return;
-    }
     write_scratch(c, n);
     if (n->body) {
         run_body(c, n);
@@ -459,7 +455,7 @@ run_node(Check *c, Node *n)
     int number = number_one(c, n);
     run_results(c, n);
     if (n->op == OP_offload || n->op == OP_fetch)
-        check_copy_begin(c, n);
+        check_copy(n);
     if (n->n_results == 0)
         run_effect(c, n, n, number);
 }
@@ -472,6 +468,5 @@ check_call(Check *c, Graph *g)
     reset_notes(g);
     graph_each(g, n)
         run_node(c, n);
-    check_copies_end(c);
     check_forget_all(c);
 }

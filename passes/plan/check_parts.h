@@ -38,7 +38,6 @@ typedef struct Held {
     bool there; /* it has bytes */
     Place place;
     const Node *lost; /* who overwrote it */
-    bool flying;      /* a copy that is not waited for */
     const Tensor *renewed; /* an optimizer changed this copy of the tensor */
 } Held;
 
@@ -97,7 +96,6 @@ typedef struct Check {
     Track **sorted[REGION_COUNT]; /* by place */
     int n_sorted[REGION_COUNT];
     HeldList live;     /* values in no tensor that are read later */
-    HeldList flying;   /* results of copies under way */
     VEC(Track *) used; /* whose list of those is not empty */
     /* of the program that runs */
     const Graph *main; /* the model's graph that it computes */
@@ -171,13 +169,8 @@ void check_memory_end(Check *c, Span at);
 
 /* ---- check_copy.c ---- */
 
-/* An offload or a fetch begins, and ends at its wait. */
-void check_copy_begin(Check *c, const Node *n);
-void check_copy_wait(Check *c, const Node *n);
-/* n writes p: no copy under way reads or writes there. */
-void check_copies_keep(Check *c, const Node *n, const Place *p);
-/* At the end of a call. */
-void check_copies_end(Check *c);
+/* An offload or a fetch. */
+void check_copy(const Node *n);
 /* An optimizer changes a copy that was fetched of a tensor; it is written
  * back. */
 void check_copy_renew(Check *c, const Node *n, Held *h);
