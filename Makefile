@@ -17,7 +17,7 @@ LIB_SRC  := $(wildcard ir/base/*.c ir/*.c passes/*.c passes/plan/*.c \
 LIB_SRC  := $(filter-out frontend/main.c,$(LIB_SRC))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o) $(B)/passes/plan/toml.o $(B)/embedded.o $(B)/grammar/edl.tab.o $(B)/grammar/edl.lex.o
 # Built into edlc: its library (and what the outputs need beside them).
-EMBED    := $(sort $(wildcard lib/*.edl) $(wildcard runtime/*.[ch] runtime/*.cu*))
+EMBED    := $(sort $(wildcard lib/*.edl lib/*.cu) $(wildcard runtime/*.[ch] runtime/*.cu*))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
 
 all: $(B)/edlc

@@ -20,6 +20,18 @@ typedef struct CodegenOptions {
     bool copy_runtime; /* false with --runtime=installed */
 } CodegenOptions;
 
+/* A product that the CUDA target leaves to cuBLASLt. numbers: C text, of an
+ * EdlProductShape from m to workspace. */
+typedef struct LibraryProduct {
+    const char *words, *numbers;
+} LibraryProduct;
+
+typedef VEC(LibraryProduct) LibraryProducts;
+
+/* All of the program, in the order in which it meets them. False after an
+ * error. */
+bool codegen_products(Module *m, LibraryProducts *out);
+
 /* The targets by name, as --target and `option target` say it; NULL: no such
  * target. */
 typedef bool (*Codegen)(Module *m, const CodegenOptions *o, OutFiles *out);

@@ -2,35 +2,12 @@
  * that lie together goes to cuBLASLt, through a table of shapes that `init` turns into plans; any other
  * runs a plain kernel, a thread an element. What follows in a matmul group is
  * a kernel of its own, element by element. */
-#include "codegen/c_ops.h"
-#include "codegen/cuda.h"
+#include "codegen/cuda_product.h"
 #include "ir/scratch.h"
 
 #include <inttypes.h>
 
-typedef struct Side {
-    Dtype dtype;
-    int64_t row, col; /* strides, in elements */
-    int64_t batch[MAX_RANK];
-    const char *address;
-    int64_t offset; /* elements from a 64-byte boundary */
-    bool turned;    /* for cuBLASLt: stored by columns */
-    int64_t lead;
-} Side;
-
-typedef struct Product {
-    const Node *node; /* the group, or the matmul */
-    int64_t m, n, k;
-    int n_batch;
-    int64_t dim[MAX_RANK];
-    Side a, b, c;
-    const char *add; /* C text of the flag */
-    const char *path;
-    const char *part_row; /* C text of the first row of a part; NULL: all */
-    int64_t part_rows;
-} Product;
-
-/* ---- shapes ---- */
+/* ---- sides ---- */
 
 static Side
 side_of(const Type *t, const Layout *l, bool turned, int n_batch)
@@ -44,104 +21,7 @@ side_of(const Type *t, const Layout *l, bool turned, int n_batch)
     return s;
 }
 
-/* Neighbouring batch axes that all sides walk as one are one; a batch that is
- * just more rows is rows. */
-static void
-fold_batches(Product *p)
-{
-    while (p->n_batch > 0) {
-        int last = p->n_batch - 1;
-        bool rows = p->a.batch[last] == p->m * p->a.row &&
-                    p->c.batch[last] == p->m * p->c.row &&
-                    p->b.batch[last] == 0;
-        if (p->dim[last] != 1 && !rows)
-            break;
-        p->m *= p->dim[last];
-        p->n_batch--;
-    }
-    while (p->n_batch > 1) {
-        int in = p->n_batch - 1, out = in - 1;
-        int64_t n = p->dim[in];
-        if (p->a.batch[out] != n * p->a.batch[in] ||
-            p->b.batch[out] != n * p->b.batch[in] ||
-            p->c.batch[out] != n * p->c.batch[in])
-            break;
-        p->dim[out] *= n;
-        p->a.batch[out] = p->a.batch[in];
-        p->b.batch[out] = p->b.batch[in];
-        p->c.batch[out] = p->c.batch[in];
-        p->n_batch--;
-    }
-}
-
-/* Can cuBLASLt walk it? rows, columns: of the side. */
-static bool
-choose_lead(Side *s, int64_t rows, int64_t columns)
-{
-    bool by_row = s->col == 1 || columns == 1;
-    bool by_column = s->row == 1 || rows == 1;
-    if (by_row && (s->row >= columns || rows == 1)) {
-        s->lead = rows == 1 || s->row < columns ? columns : s->row;
-        s->turned = false;
-        return columns > 1 || s->row >= 1;
-    }
-    if (by_column && (s->col >= rows || columns == 1)) {
-        s->lead = columns == 1 || s->col < rows ? rows : s->col;
-        s->turned = true;
-        return true;
-    }
-    return false;
-}
-
-static bool
-fits_library(Product *p)
-{
-    bool wide = p->a.dtype == DT_f32 && p->c.dtype == DT_f32;
-    bool half = p->a.dtype == DT_bf16 &&
-                (p->c.dtype == DT_f32 || p->c.dtype == DT_bf16);
-    if (p->a.dtype != p->b.dtype || !(wide || half))
-        return false;
-    return choose_lead(&p->a, p->m, p->k) && choose_lead(&p->b, p->k, p->n) &&
-           choose_lead(&p->c, p->m, p->n) && !p->c.turned;
-}
-
-/* Bytes that every matrix of the side is aligned to: 16, or an element. */
-static int
-alignment(const Product *p, const Side *s)
-{
-    int bytes = dtype_info[s->dtype].bits / 8, n = 16 / bytes;
-    bool ok = s->offset % n == 0 && s->lead % n == 0;
-    for (int i = 0; i < p->n_batch; i++)
-        ok &= s->batch[i] % n == 0;
-    return ok ? 16 : bytes;
-}
-
 /* ---- cuBLASLt ---- */
-
-static int
-table_row(Cg *cg, const Product *p)
-{
-    int last = p->n_batch - 1;
-    bool many = p->n_batch > 0;
-    const char *row = arena_printf(
-        cg->arena,
-        "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d, %" PRId64 ", %" PRId64
-        ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ", %d, %d, %d, %d, %d, %" PRId64 "}",
-        p->m, p->n, p->k, p->a.turned, p->b.turned, p->a.lead, p->b.lead,
-        p->c.lead, many ? p->dim[last] : 1, many ? p->a.batch[last] : 0,
-        many ? p->b.batch[last] : 0, many ? p->c.batch[last] : 0,
-        alignment(p, &p->a), alignment(p, &p->b), alignment(p, &p->c),
-        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16,
-        scratch_product(p->m, p->n));
-    int known = (int)(intptr_t)map_get(&cg->product_map, row);
-    if (!known) {
-        vec_push(cg->arena, &cg->products, row);
-        known = cg->products.n;
-        map_put(cg->arena, &cg->product_map, row, (void *)(intptr_t)known);
-    }
-    return known - 1;
-}
 
 /* " + i0 * 64": the outer batches are loops of the host. */
 static const char *
@@ -161,7 +41,7 @@ emit_library(Cg *cg, const Product *p, const char *workspace)
     Emit *e = &cg->calls;
     const char *items[] = {
         "m",
-        arena_printf(cg->arena, "%d", table_row(cg, p)),
+        arena_printf(cg->arena, "%d", product_row(cg, p)),
         at_batch(cg, p, &p->a),
         at_batch(cg, p, &p->b),
         at_batch(cg, p, &p->c),
@@ -243,8 +123,8 @@ plain_body(Kernel *k)
 static void
 emit_any(Cg *cg, Product *p, const char *workspace)
 {
-    fold_batches(p);
-    if (fits_library(p))
+    product_fold(p);
+    if (product_fits(p))
         emit_library(cg, p, workspace);
     else
         kernel_emit(cg, p->node, "matmul", p->path, plain_body, p);
@@ -400,7 +280,7 @@ emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows,
            const char *workspace)
 {
     Emit *e = &cg->calls;
-    fold_batches(p);
+    product_fold(p);
     if (p->n_batch)
         bug("codegen: a product in parts has batches");
     int64_t last = p->m % rows;

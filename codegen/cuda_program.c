@@ -1,7 +1,7 @@
 /* The actions of a model on a device. A step is queued once, by `init`, into
  * a CUDA graph; each run of it begins with the inputs and the control block
  * and ends with what the kernels noted. */
-#include "codegen/cuda.h"
+#include "codegen/cuda_product.h"
 
 #include <inttypes.h>
 
@@ -162,14 +162,7 @@ static void
 emit_device(CModel *m, Emit *e)
 {
     const Cg *cg = &m->cg;
-    if (cg->products.n) {
-        emit_line(e, "/* m, n, k, turned, leading dimensions, batch and its "
-                     "strides, alignment, bf16 operands, bf16 result, workspace */");
-        emit_line(e, "static const EdlProductShape run_products[] = {");
-        for (int i = 0; i < cg->products.n; i++)
-            emit_line(e, "    %s,", cg->products.at[i]);
-        emit_line(e, "};\n");
-    }
+    product_table(cg, e);
     open_function(e, "EdlStatus", "run_open(EdlInstance *m)");
     emit_line(e, "return edl_cuda_open(m, %s, %d, %s);",
               cg->products.n ? "run_products" : "NULL", cg->products.n,

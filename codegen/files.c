@@ -374,6 +374,15 @@ codegen_cuda(Module *m, const CodegenOptions *o, OutFiles *out)
     return emit_files(m, o, true, out);
 }
 
+bool
+codegen_products(Module *m, LibraryProducts *out)
+{
+    CModel c = model_new(m, true);
+    bool good = c_graphs(&c);
+    *out = c.cg.products;
+    return good;
+}
+
 /* ---- the targets ---- */
 
 static const struct {

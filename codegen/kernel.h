@@ -40,8 +40,8 @@ typedef struct Cg {
     bool has_access[DT_COUNT];
     bool failed;
     bool cuda; /* kernels are __global__ functions */
-    VEC(const char *) products; /* rows of the table for cuBLASLt */
-    Map product_map;            /* row -> index + 1 */
+    LibraryProducts products; /* the table for cuBLASLt */
+    Map product_map;          /* words -> index + 1 */
     bool has_attention, has_mma;
     bool has_bf16; /* products of bf16 */
     /* of the graph function that is being written */

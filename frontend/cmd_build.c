@@ -151,17 +151,26 @@ make_folder(Build *b)
 }
 
 bool
-build_make(Build *b, const char *what)
+build_open(Build *b)
 {
     if (!make_folder(b))
         return false;
-    find_sources(b);
-    bool written = output_write(b->s, b->folder, b->files);
-    if (written && compile_sources(b) && link_trainer(b))
+    if (output_write(b->s, b->folder, b->files))
         return true;
     build_remove(b);
-    if (written)
-        diag_error(b->s->diag, (Span){0},
-                   "the C compiler has failed; `%s` needs a working cc", what);
+    return false;
+}
+
+bool
+build_make(Build *b, const char *what)
+{
+    if (!build_open(b))
+        return false;
+    find_sources(b);
+    if (compile_sources(b) && link_trainer(b))
+        return true;
+    build_remove(b);
+    diag_error(b->s->diag, (Span){0},
+               "the C compiler has failed; `%s` needs a working cc", what);
     return false;
 }

@@ -16,6 +16,9 @@ typedef struct Build {
     const char *define; /* -DEDL_PROFILE or NULL */
 } Build;
 
+/* Makes the folder and writes the files there. False after an error; then
+ * nothing is left. */
+bool build_open(Build *b);
 /* Makes the folder and in it the program `trainer`. False after an error;
  * then nothing is left. what: the command that needs it, for messages. */
 bool build_make(Build *b, const char *what);

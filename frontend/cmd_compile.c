@@ -2,6 +2,7 @@
 
 #include "frontend/cmd_limit.h"
 #include "frontend/cmd_passes.h"
+#include "frontend/cmd_products.h"
 #include "frontend/load.h"
 #include "frontend/lower_session.h"
 #include "frontend/output.h"
@@ -52,7 +53,8 @@ emit_model(Session *s, Module *m, OutFiles *out)
                    name, codegen_targets(s->arena));
         return STATUS_INPUT;
     }
-    return emit(m, &o, out) ? STATUS_DONE : STATUS_INPUT;
+    return cmd_take_products(s, m) && emit(m, &o, out) ? STATUS_DONE
+                                                       : STATUS_INPUT;
 }
 
 Status

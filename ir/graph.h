@@ -314,6 +314,13 @@ typedef struct Action {
     Span loc;
 } Action;
 
+/* A product that the CUDA target leaves to cuBLASLt, in words (codegen), and how
+ * it is made: as ir/algorithm.h reads it, or NULL: as `init` finds. */
+typedef struct ProductChoice {
+    const char *product, *algorithm;
+    Span loc; /* where it was read */
+} ProductChoice;
+
 typedef struct Program {
     const char *name; /* step, evaluate, infer */
     int rank;
@@ -356,6 +363,7 @@ struct Module {
     Train *train; /* NULL without a train block */
     VEC(Graph *) graphs;
     VEC(Program *) programs;
+    VEC(ProductChoice) products; /* all of the program's, or none yet */
     int64_t region_bytes[REGION_COUNT]; /* after placement */
     Span region_loc[REGION_COUNT];      /* where they were read */
     int64_t slots;                      /* stash slots */

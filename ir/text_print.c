@@ -112,6 +112,28 @@ print_program(FILE *to, const Program *p)
     fputs("}\n", to);
 }
 
+/* ---- products ---- */
+
+static void
+print_products(FILE *to, const Module *m)
+{
+    if (m->products.n == 0)
+        return;
+    fputs("\nproducts {\n", to);
+    for (int i = 0; i < m->products.n; i++) {
+        const ProductChoice *c = &m->products.at[i];
+        fputs("  ", to);
+        print_quoted(to, c->product);
+        fputs(" algo ", to);
+        if (c->algorithm)
+            print_quoted(to, c->algorithm);
+        else
+            fputs("auto", to);
+        fputc('\n', to);
+    }
+    fputs("}\n", to);
+}
+
 /* ---- regions ---- */
 
 static bool
@@ -219,6 +241,7 @@ text_print(const Module *m, FILE *to)
         print_graph(to, m->graphs.at[i]);
     for (int i = 0; i < m->programs.n; i++)
         print_program(to, m->programs.at[i]);
+    print_products(to, m);
     print_regions(to, m);
     print_placement(to, m);
 }

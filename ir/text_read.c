@@ -190,6 +190,8 @@ section(Reader *r)
         return reader_graph(r);
     if (reader_take_word(r, "program"))
         return reader_program(r);
+    if (reader_take_word(r, "products"))
+        return reader_products(r);
     if (reader_take_word(r, "regions"))
         return reader_regions(r);
     if (reader_take_word(r, "placement"))

@@ -1,4 +1,5 @@
 /* Programs, regions, placement. */
+#include "ir/algorithm.h"
 #include "ir/scratch.h"
 #include "ir/text_reader.h"
 
@@ -168,6 +169,39 @@ bool
 reader_regions(Reader *r)
 {
     return reader_block(r, region_line, r->module);
+}
+
+/* ---- products ---- */
+
+/* "f32 64x64 @ 64x128 ..." algo auto, or "66 tile 20 ..." */
+static bool
+product_line(Reader *r, void *to)
+{
+    Module *m = to;
+    Token at = r->tok;
+    ProductChoice c = {.loc = reader_span(r, &at)};
+    Algorithm x;
+    if (!reader_text(r, &c.product) || !reader_expect_word(r, "algo"))
+        return false;
+    for (int i = 0; i < m->products.n; i++)
+        if (strcmp(m->products.at[i].product, c.product) == 0)
+            return reader_fail_at(r, &at, "this product comes twice");
+    at = r->tok;
+    if (!reader_take_word(r, "auto")) {
+        if (!reader_text(r, &c.algorithm))
+            return false;
+        const char *why = algorithm_read(r->arena, c.algorithm, &x);
+        if (why)
+            return reader_fail_at(r, &at, "%s", why);
+    }
+    vec_push(r->arena, &m->products, c);
+    return reader_line_end(r);
+}
+
+bool
+reader_products(Reader *r)
+{
+    return reader_block(r, product_line, r->module);
 }
 
 /* ---- placement ---- */

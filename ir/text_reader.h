@@ -101,6 +101,7 @@ bool reader_tensor(Reader *r, TensorKind kind);
 bool reader_train(Reader *r);
 bool reader_graph(Reader *r);
 bool reader_program(Reader *r);
+bool reader_products(Reader *r);
 bool reader_regions(Reader *r);
 bool reader_placement(Reader *r);
 

@@ -35,13 +35,28 @@ static const char without_fma[] = "";
 static const char without_fma[] = ", no fma";
 #endif
 
+enum { PATH_BYTES = 24 };
+
 /* "avx512": the kernels of products, and whether the rest, compiled with the
- * same flags as this, rounds a multiply-add twice: only that changes bits. */
+ * same flags as this, rounds a multiply-add twice: only that changes bits. On
+ * a device, "device" and a hash of the algorithms of its products. */
 static void
-cpu_path(const EdlModel *model, char *to, size_t size)
+cpu_path(const EdlInstance *m, char *to)
 {
-    snprintf(to, size, "%s%s", model->device ? "device" : edl_matmul_path(),
-             model->device ? "" : without_fma);
+    if (m->model->device)
+        snprintf(to, PATH_BYTES, "device %016llx",
+                 (unsigned long long)m->device[1]);
+    else
+        snprintf(to, PATH_BYTES, "%s%s", edl_matmul_path(), without_fma);
+}
+
+static int
+same_path(const char *a, const char *b)
+{
+    if (strncmp(a, "device", 6) == 0)
+        return strcmp(a, b) == 0;
+    return strncmp(b, "device", 6) != 0 &&
+           !strstr(a, "no fma") == !strstr(b, "no fma");
 }
 
 /* Says so when what comes will not have the bits of a run that went on where
@@ -49,13 +64,10 @@ cpu_path(const EdlModel *model, char *to, size_t size)
 static void
 compare_paths(const EdlInstance *m, const EdlSt *st, const char *what)
 {
-    char ours[24], text[EDL_ERROR_BYTES];
+    char ours[PATH_BYTES], text[EDL_ERROR_BYTES];
     const char *theirs = edl_st_meta(st, "edl.cpu");
-    cpu_path(m->model, ours, sizeof ours);
-    if (!theirs || !m->hooks.log)
-        return;
-    if (!strstr(theirs, "no fma") == !strstr(ours, "no fma") &&
-        !strcmp(theirs, "device") == !strcmp(ours, "device"))
+    cpu_path(m, ours);
+    if (!theirs || !m->hooks.log || same_path(theirs, ours))
         return;
     snprintf(text, sizeof text,
              "%s was saved by a program for \"%.24s\", this one is for \"%s\": "
@@ -83,7 +95,7 @@ count_kind(const EdlModel *model, int counters)
 }
 
 typedef struct MetaText {
-    char key[64], value[24];
+    char key[64], value[PATH_BYTES];
 } MetaText;
 
 typedef struct Filled {
@@ -125,8 +137,8 @@ static void
 add_metas(Save *s)
 {
     const EdlModel *model = s->m->model;
-    char path[24];
-    cpu_path(s->m->model, path, sizeof path);
+    char path[PATH_BYTES];
+    cpu_path(s->m, path);
     add_text_meta(s, "", "edl.cpu", path);
     for (int i = 0; i < N_FIXED; i++)
         add_meta(s, "", fixed_keys[i], *fixed_counter(&s->m->count, i));

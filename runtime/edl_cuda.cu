@@ -1,4 +1,4 @@
-/* Memory, products and the captured step of a model on a CUDA device. */
+/* Memory and the captured step of a model on a CUDA device. */
 #include "edl_cuda_parts.cuh"
 
 #include "edl_tensor.h"
@@ -10,13 +10,6 @@ edl_cuda_note(const EdlInstance *m, cudaError_t e)
 {
     if (e != cudaSuccess)
         fail(context(m), "cuda", cudaGetErrorString(e));
-}
-
-static void
-note_library(Context *c, cublasStatus_t s)
-{
-    if (s != CUBLAS_STATUS_SUCCESS)
-        fail(c, "cublasLt", cublasLtGetStatusString(s));
 }
 
 EdlStatus
@@ -102,118 +95,6 @@ void
 edl_cuda_release_host(void *memory)
 {
     (void)cudaFreeHost(memory);
-}
-
-/* ---- products ---- */
-
-/* cuBLASLt stores by columns: c of [m, n] by rows is its transpose there, and
- * so the product is b' a'. */
-static void
-make_layout(Context *c, cublasLtMatrixLayout_t *out, int32_t narrow,
-            int64_t rows, int64_t columns, int32_t turned, int64_t lead,
-            int64_t stride, int64_t batch)
-{
-    cudaDataType_t type = narrow ? CUDA_R_16BF : CUDA_R_32F;
-    int32_t count = (int32_t)batch;
-    note_library(c, cublasLtMatrixLayoutCreate(
-                        out, type, (uint64_t)(turned ? rows : columns),
-                        (uint64_t)(turned ? columns : rows), lead));
-    if (batch == 1)
-        return;
-    note_library(c, cublasLtMatrixLayoutSetAttribute(
-                        *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                        sizeof count));
-    note_library(c, cublasLtMatrixLayoutSetAttribute(
-                        *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                        &stride, sizeof stride));
-}
-
-static void
-set_preference(Context *c, cublasLtMatmulPreference_t p,
-               cublasLtMatmulPreferenceAttributes_t what, uint64_t value,
-               size_t size)
-{
-    uint32_t narrow = (uint32_t)value;
-    note_library(c, cublasLtMatmulPreferenceSetAttribute(
-                        p, what, size == 4 ? (void *)&narrow : (void *)&value,
-                        size));
-}
-
-/* The first algorithm that fits; none adds up parts in an order that varies. */
-static void
-choose_algorithm(Context *c, Plan *p)
-{
-    cublasLtMatmulPreference_t want;
-    cublasLtMatmulHeuristicResult_t found;
-    int n = 0;
-    memset(&found, 0, sizeof found);
-    note_library(c, cublasLtMatmulPreferenceCreate(&want));
-    if (c->failed)
-        return;
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                   p->workspace, 8);
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 4);
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                   (uint64_t)p->shape.b_align, 4);
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                   (uint64_t)p->shape.a_align, 4);
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                   (uint64_t)p->shape.c_align, 4);
-    set_preference(c, want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-                   (uint64_t)p->shape.c_align, 4);
-    note_library(c, cublasLtMatmulAlgoGetHeuristic(c->library, p->product,
-                                                   p->b, p->a, p->c, p->c, want,
-                                                   1, &found, &n));
-    note_library(c, cublasLtMatmulPreferenceDestroy(want));
-    if (n < 1)
-        fail(c, "cublasLt", "no algorithm for a product");
-    p->algo = found.algo;
-}
-
-static void
-make_plan(Context *c, Plan *p, const EdlProductShape *s)
-{
-    cublasOperation_t a = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasOperation_t b = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
-    p->shape = *s;
-#ifdef EDL_PROFILE
-    snprintf(p->name, sizeof p->name, "product %s %lld x %lld x %lld, batch %lld",
-             s->narrow ? "bf16" : "f32", (long long)s->m, (long long)s->n, (long long)s->k,
-             (long long)s->batch);
-#endif
-    /* the workspace begins at the next multiple of 256 */
-    p->workspace = (size_t)(s->workspace > 256 ? s->workspace - 256 : 0);
-    note_library(c, cublasLtMatmulDescCreate(&p->product, CUBLAS_COMPUTE_32F,
-                                             CUDA_R_32F));
-    note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b));
-    note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a));
-    make_layout(c, &p->a, s->narrow, s->m, s->k, s->a_turned, s->lda,
-                s->a_stride, s->batch);
-    make_layout(c, &p->b, s->narrow, s->k, s->n, s->b_turned, s->ldb,
-                s->b_stride, s->batch);
-    make_layout(c, &p->c, s->c_narrow, s->m, s->n, 0, s->ldc, s->c_stride,
-                s->batch);
-    if (!c->failed)
-        choose_algorithm(c, p);
-}
-
-void
-edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
-            void *c, int add, void *workspace)
-{
-    Context *x = context(m);
-    const Plan *p = &x->plans[index];
-    const float one = 1.0f, keep = add ? 1.0f : 0.0f;
-    uintptr_t at = ((uintptr_t)workspace + 255) / 256 * 256;
-#ifdef EDL_PROFILE
-    edl_cuda_mark(m, p->name);
-#endif
-    note_library(x, cublasLtMatmul(x->library, p->product, &one, b, p->b, a,
-                                   p->a, &keep, c, p->c, c, p->c, &p->algo,
-                                   (void *)at, p->workspace, x->stream));
 }
 
 /* ---- a step ---- */
@@ -330,13 +211,10 @@ edl_cuda_open(EdlInstance *m, const EdlProductShape *products, int32_t n,
     c->queue = step;
     edl_cuda_note(m, cudaStreamCreateWithFlags(&c->stream,
                                                cudaStreamNonBlocking));
-    if (!c->failed && n > 0)
-        note_library(c, cublasLtCreate(&c->library));
-    c->plans = (Plan *)calloc((size_t)n + 1, sizeof *c->plans);
-    if (!c->plans)
-        fail(c, "init", "out of memory");
-    for (; !c->failed && c->nplans < n; c->nplans++)
-        make_plan(c, &c->plans[c->nplans], &products[c->nplans]);
+    if (!c->failed)
+        edl_cuda_plans_begin(c, products, n);
+    if (!c->failed)
+        m->device[1] = edl_cuda_plans_hash(c);
     if (!c->failed && m->model->offload)
         edl_cuda_copies_begin(m);
 #ifdef EDL_PROFILE
@@ -359,24 +237,16 @@ edl_cuda_close(EdlInstance *m)
     Context *c = context(m);
     if (!c)
         return;
-    for (int32_t i = 0; i < c->nplans; i++) {
-        (void)cublasLtMatrixLayoutDestroy(c->plans[i].a);
-        (void)cublasLtMatrixLayoutDestroy(c->plans[i].b);
-        (void)cublasLtMatrixLayoutDestroy(c->plans[i].c);
-        (void)cublasLtMatmulDescDestroy(c->plans[i].product);
-    }
+    edl_cuda_plans_end(c);
 #ifdef EDL_PROFILE
     if (c->profile)
         edl_cuda_profile_end(c->profile);
 #endif
     if (c->step)
         (void)cudaGraphExecDestroy(c->step);
-    if (c->library)
-        (void)cublasLtDestroy(c->library);
     if (c->own_stream && c->stream)
         (void)cudaStreamDestroy(c->stream);
     edl_cuda_copies_end(m);
-    free(c->plans);
     free(c);
     m->device[0] = 0;
 }

@@ -25,6 +25,7 @@ typedef struct EdlControl {
 /* A product c = a @ b (+ c), row-major with leading dimensions; a turned one
  * lies in memory by columns. A batch of them, strides in elements. */
 typedef struct EdlProductShape {
+    const char *name;
     int64_t m, n, k;
     int32_t a_turned, b_turned;
     int64_t lda, ldb, ldc;
@@ -32,6 +33,9 @@ typedef struct EdlProductShape {
     int32_t a_align, b_align, c_align; /* bytes */
     int32_t narrow, c_narrow;          /* bf16: a and b; c. Else f32 */
     int64_t workspace;                 /* bytes, from a multiple of 64 on */
+    /* Of cuBLASLt: its number and settings, as ir/algorithm.def has them; -1:
+     * the first that its heuristics find. */
+    int32_t algorithm[9];
 } EdlProductShape;
 
 typedef void (*EdlQueue)(EdlInstance *m);

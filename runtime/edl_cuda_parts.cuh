@@ -46,7 +46,8 @@ typedef struct Copies {
     uint64_t begun;
 } Copies;
 
-/* What `init` makes; m->device[0] points to it. */
+/* What `init` makes; m->device[0] points to it. m->device[1] is the hash of its
+ * plans. */
 typedef struct Context {
     cudaStream_t stream;
     int own_stream;
@@ -59,7 +60,7 @@ typedef struct Context {
     Copies copies[2];   /* out, in; without streams where nothing is moved */
     cudaEvent_t here;   /* how far the first stream is */
     int failed;
-    char text[160];
+    char text[400];
 #ifdef EDL_PROFILE
     Profile *profile;
 #endif
@@ -79,6 +80,20 @@ fail(Context *c, const char *who, const char *why)
     c->failed = 1;
 }
 
+/* A plan for a shape, and its end; the library is there. Failures are noted. */
+void edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s);
+void edl_cuda_plan_end(Plan *p);
+/* Algorithms that fit, the best first as the library thinks; 0: none. */
+int edl_cuda_candidates(Context *c, const Plan *p,
+                        cublasLtMatmulHeuristicResult_t *found, int most);
+/* As EdlProductShape.algorithm has it. */
+void edl_cuda_read_algorithm(const cublasLtMatmulAlgo_t *algo, int32_t *out);
+/* The library, and a plan for each product. */
+void edl_cuda_plans_begin(Context *c, const EdlProductShape *products,
+                          int32_t n);
+/* Of what they run: with another, bits differ. */
+uint64_t edl_cuda_plans_hash(const Context *c);
+void edl_cuda_plans_end(Context *c);
 /* Streams and events for what is moved off the device, and their end. */
 void edl_cuda_copies_begin(EdlInstance *m);
 void edl_cuda_copies_end(EdlInstance *m);

@@ -39,6 +39,15 @@ machine_of(const Module *m)
                       : machine_default(module_option(m, "target"));
 }
 
+const char *
+machine_algorithm(const Machine *k, const char *product)
+{
+    for (int i = 0; i < k->products.n; i++)
+        if (strcmp(k->products.at[i].product, product) == 0)
+            return k->products.at[i].algorithm;
+    return NULL;
+}
+
 double
 machine_work_ns(const Machine *k, WorkClass class, double work)
 {

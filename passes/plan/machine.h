@@ -28,6 +28,7 @@ typedef struct Machine {
 #include "passes/plan/machine.def"
 #undef NUMBER
     RateCurve rate[WORK_COUNT];
+    VEC(ProductChoice) products; /* the fastest algorithms, as measured */
     const Map *measured; /* work_name -> double *, ns of a kernel; or NULL */
 } Machine;
 
@@ -36,6 +37,9 @@ typedef struct Machine {
 const Machine *machine_default(const char *target);
 /* m->machine, or the default of its target. */
 const Machine *machine_of(const Module *m);
+
+/* As ir/algorithm.h reads it; NULL: nobody measured that product. */
+const char *machine_algorithm(const Machine *k, const char *product);
 
 /* ns of so much work of a class. */
 double machine_work_ns(const Machine *k, WorkClass class, double work);

@@ -1,5 +1,6 @@
 #include "passes/plan/machine.h"
 
+#include "ir/algorithm.h"
 #include "ir/text.h"
 #include "passes/plan/toml.h"
 
@@ -79,15 +80,23 @@ unknown(Read *r, const TomlEntry *e, const char *what, const char *word,
         diag_note(r->d, (Span){0}, "there are %s", list);
 }
 
+/* Its keys are products in words. */
+static bool
+is_products(const TomlEntry *e)
+{
+    return strcmp(e->table, "products") == 0;
+}
+
 static bool
 known_table(Read *r, const TomlEntry *e)
 {
-    static const char *const tables[] = {"device", "rates", "host", "disk"};
+    static const char *const tables[] = {"device", "rates", "host", "disk",
+                                         "products"};
     const char *legal[N_NUMBERS + WORK_COUNT];
-    if (legal_keys(e->table, legal) > 0)
+    if (legal_keys(e->table, legal) > 0 || is_products(e))
         return true;
     if (!e->key)
-        unknown(r, e, "table", e->table, tables, 4);
+        unknown(r, e, "table", e->table, tables, 5);
     return false;
 }
 
@@ -161,11 +170,29 @@ take_top(Read *r, const TomlEntry *e)
     return true;
 }
 
+static void
+take_product(Read *r, const TomlEntry *e)
+{
+    ProductChoice c = {.product = arena_strndup(r->a, e->key, strlen(e->key)),
+                       .loc = span(r, e->at)};
+    Algorithm x;
+    take_text(r, e, &c.algorithm);
+    const char *why =
+        c.algorithm ? algorithm_read(r->a, c.algorithm, &x) : NULL;
+    if (why)
+        diag_error(r->d, c.loc, "%s", why);
+    vec_push(r->a, &r->k->products, c);
+}
+
 static bool
 take_known(Read *r, const TomlEntry *e)
 {
     if (!*e->table)
         return take_top(r, e);
+    if (is_products(e)) {
+        take_product(r, e);
+        return true;
+    }
     for (int i = 0; i < N_NUMBERS; i++) {
         const struct NumberInfo *x = &number_info[i];
         if (strcmp(x->table, e->table) != 0 || strcmp(x->key, e->key) != 0)
@@ -266,7 +293,7 @@ print_quoted(const char *text, FILE *to)
             fprintf(to, "\\u%04x", (unsigned)*text);
         else
             fputc(*text, to);
-    fputs("\"\n", to);
+    fputc('"', to);
 }
 
 static void
@@ -290,8 +317,9 @@ machine_print(const Machine *k, FILE *to)
     Arena *a = arena_new();
     fprintf(to, "edl_machine = %d\nname = ", VERSION);
     print_quoted(k->name, to);
-    fputs("target = ", to);
+    fputs("\ntarget = ", to);
     print_quoted(k->target, to);
+    fputc('\n', to);
     for (int i = 0; i < N_NUMBERS; i++) {
         const struct NumberInfo *x = &number_info[i];
         double value = *(const double *)((const char *)k + x->field);
@@ -303,6 +331,14 @@ machine_print(const Machine *k, FILE *to)
     for (int i = 0; i < WORK_COUNT; i++) {
         fprintf(to, "# %s\n", rate_info[i].help);
         print_rate(a, rate_info[i].key, &k->rate[i], to);
+    }
+    if (k->products.n)
+        fputs("\n# the fastest algorithms of cuBLASLt\n[products]\n", to);
+    for (int i = 0; i < k->products.n; i++) {
+        print_quoted(k->products.at[i].product, to);
+        fputs(" = ", to);
+        print_quoted(k->products.at[i].algorithm, to);
+        fputc('\n', to);
     }
     arena_free(a);
 }

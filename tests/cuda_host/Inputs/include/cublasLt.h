@@ -1,15 +1,18 @@
 /* A stand-in for what edl_cuda.cu uses of cuBLASLt: products as plain loops,
  * which spoil their workspace and check what they were promised of alignment.
- * In how many parts a product is added up follows from its shape, as the
- * algorithm of the library does.
+ * Which algorithms a shape has, in how many parts they add up and what
+ * workspace they need follows from the shape.
  * tests/cuda_host only. */
 #ifndef EDL_HOST_CUBLASLT_H
 #define EDL_HOST_CUBLASLT_H
 
 #include "cuda_runtime.h"
 
-typedef enum { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE = 7 }
-    cublasStatus_t;
+typedef enum {
+    CUBLAS_STATUS_SUCCESS,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15
+} cublasStatus_t;
 typedef enum { CUBLAS_OP_N, CUBLAS_OP_T } cublasOperation_t;
 typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
 typedef enum { CUDA_R_32F = 0, CUDA_R_16BF = 14 } cudaDataType_t;
@@ -30,6 +33,18 @@ typedef enum {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 } cublasLtMatmulPreferenceAttributes_t;
 enum { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2 };
+typedef enum {
+    CUBLASLT_ALGO_CONFIG_ID,
+    CUBLASLT_ALGO_CONFIG_TILE_ID,
+    CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+    CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+    CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
+    CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+    CUBLASLT_ALGO_CONFIG_STAGES_ID,
+    CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID,
+    CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+    EDL_HOST_CONFIGS
+} cublasLtMatmulAlgoConfigAttributes_t;
 
 namespace edl_host
 {
@@ -77,9 +92,26 @@ struct Product {
 struct Preference {
     uint64_t value[6];
 };
+/* ids 3 and 4: 4 adds up in as many parts as its split says, and takes twice
+ * as long. */
 struct Algorithm {
-    uint64_t value[6];
+    uint32_t config[9];
+    uint32_t align[3]; /* of a, b, c, as was promised; 0: nothing was */
 };
+
+inline uint64_t
+elements(const Layout &l)
+{
+    return l.rows * l.columns * (uint64_t)l.batch;
+}
+
+/* Parts of a sum lie in the workspace. */
+inline uint64_t
+workspace_of(const Algorithm &x, const Layout &c)
+{
+    uint32_t split = x.config[CUBLASLT_ALGO_CONFIG_SPLITK_NUM];
+    return split > 1 ? 4 * split * elements(c) : 0;
+}
 
 inline float
 at(const void *x, const Layout &l, cublasOperation_t t, uint64_t row,
@@ -91,12 +123,11 @@ at(const void *x, const Layout &l, cublasOperation_t t, uint64_t row,
 }
 
 inline void
-multiply(const Product &p, float alpha, const void *a, const Layout &la,
-         const void *b, const Layout &lb, float beta, void *c,
-         const Layout &lc)
+multiply(const Product &p, uint64_t parts, float alpha, const void *a,
+         const Layout &la, const void *b, const Layout &lb, float beta,
+         void *c, const Layout &lc)
 {
     uint64_t k = p.turned[0] == CUBLAS_OP_N ? la.columns : la.rows;
-    uint64_t parts = 1 + (lc.rows + 3 * lc.columns) % 3;
     std::vector<float> sum(lc.rows), part(lc.rows);
     for (uint64_t j = 0; j < lc.columns; j++) {
         uint64_t to = j * (uint64_t)lc.lead;
@@ -121,6 +152,7 @@ inline void
 check(const void *p, const Layout &l, uint64_t align)
 {
     uint64_t bytes = bytes_of(l);
+    align = align ? align : bytes;
     if ((uintptr_t)p % align || (uint64_t)l.lead * bytes % align ||
         (l.batch > 1 && (uint64_t)l.stride * bytes % align))
         stop("a matrix is not aligned as it was said");
@@ -143,6 +175,8 @@ typedef edl_host::Algorithm cublasLtMatmulAlgo_t;
 typedef struct {
     cublasLtMatmulAlgo_t algo;
     size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
 } cublasLtMatmulHeuristicResult_t;
 
 inline const char *
@@ -241,15 +275,90 @@ cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
 }
 
 inline cublasStatus_t
+cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t,
+                       cudaDataType_t, cudaDataType_t, cudaDataType_t,
+                       cudaDataType_t, int id, cublasLtMatmulAlgo_t *algo)
+{
+    *algo = edl_host::Algorithm();
+    algo->config[CUBLASLT_ALGO_CONFIG_ID] = (uint32_t)id;
+    algo->config[CUBLASLT_ALGO_CONFIG_SPLITK_NUM] = 1;
+    return id == 3 || id == 4 ? CUBLAS_STATUS_SUCCESS
+                              : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+/* The library has two of them in 16 bits. */
+inline size_t
+edl_host_bytes(cublasLtMatmulAlgoConfigAttributes_t what)
+{
+    return what >= CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID ? 2 : 4;
+}
+
+inline cublasStatus_t
+cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t *algo,
+                                     cublasLtMatmulAlgoConfigAttributes_t what,
+                                     const void *value, size_t n)
+{
+    if (what == CUBLASLT_ALGO_CONFIG_ID || n != edl_host_bytes(what))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    algo->config[what] = 0;
+    memcpy(&algo->config[what], value, n);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+inline cublasStatus_t
+cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
+                                     cublasLtMatmulAlgoConfigAttributes_t what,
+                                     void *value, size_t n, size_t *written)
+{
+    if (n != edl_host_bytes(what))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(value, &algo->config[what], n);
+    *written = n;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Tiles above 20 are none here; only algorithm 4 cuts the sum. */
+inline cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
+                        const cublasLtMatmulAlgo_t *algo,
+                        cublasLtMatmulHeuristicResult_t *result)
+{
+    const uint32_t *x = algo->config;
+    uint32_t split = x[CUBLASLT_ALGO_CONFIG_SPLITK_NUM];
+    bool right = x[CUBLASLT_ALGO_CONFIG_TILE_ID] <= 20 && split >= 1 &&
+                 (split == 1 || x[CUBLASLT_ALGO_CONFIG_ID] == 4);
+    result->workspaceSize = edl_host::workspace_of(*algo, *c);
+    result->state = right ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+    return result->state;
+}
+
+/* 4 in up to three parts, then 3. */
+inline cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                               cublasLtMatmulPreference_t p, int,
+                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
+                               cublasLtMatmulPreference_t p, int most,
                                cublasLtMatmulHeuristicResult_t *found, int *n)
 {
-    memcpy(found->algo.value, p->value, sizeof p->value);
-    *n = 1;
-    return CUBLAS_STATUS_SUCCESS;
+    *n = 0;
+    for (uint32_t id = 4; id >= 3 && *n < most; id--) {
+        edl_host::Algorithm x = {};
+        uint32_t split =
+            id == 4 ? 1 + (uint32_t)((c->rows + 3 * c->columns) % 3) : 1;
+        x.config[CUBLASLT_ALGO_CONFIG_ID] = id;
+        x.config[CUBLASLT_ALGO_CONFIG_TILE_ID] = 20;
+        x.config[CUBLASLT_ALGO_CONFIG_STAGES_ID] = 7;
+        x.config[CUBLASLT_ALGO_CONFIG_SPLITK_NUM] = split;
+        x.config[CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME] = split > 1 ? 2 : 0;
+        for (int i = 0; i < 3; i++)
+            x.align[i] = (uint32_t)p->value[i + 2];
+        size_t bytes = edl_host::workspace_of(x, *c);
+        if (bytes <= p->value[0])
+            found[(*n)++] = {x, bytes, CUBLAS_STATUS_SUCCESS, 1.0f};
+    }
+    return *n ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 inline cublasStatus_t
@@ -263,16 +372,20 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void *alpha,
     const float by = *(const float *)alpha, keep = *(const float *)beta;
     const edl_host::Product p = *d;
     const edl_host::Layout x = *la, y = *lb, z = *lc;
-    edl_host::check(a, x, algo->value[2]);
-    edl_host::check(b, y, algo->value[3]);
-    edl_host::check(to, z, algo->value[4]);
-    if (c != to || bytes < algo->value[0] || (uintptr_t)workspace % 256)
+    const uint64_t parts = algo->config[CUBLASLT_ALGO_CONFIG_SPLITK_NUM];
+    edl_host::check(a, x, algo->align[0]);
+    edl_host::check(b, y, algo->align[1]);
+    edl_host::check(to, z, algo->align[2]);
+    if (c != to || bytes < edl_host::workspace_of(*algo, z) ||
+        (uintptr_t)workspace % 256)
         return CUBLAS_STATUS_INVALID_VALUE;
+    const double ms = algo->config[CUBLASLT_ALGO_CONFIG_ID] == 4 ? 2.0 : 1.0;
     edl_host::enqueue(s, [=] {
+        edl_host::clock() += ms;
         if (bytes)
             memset(workspace, 0xff, bytes);
         for (int32_t i = 0; i < z.batch; i++)
-            edl_host::multiply(p, by, edl_host::matrix(a, x, i), x,
+            edl_host::multiply(p, parts, by, edl_host::matrix(a, x, i), x,
                                edl_host::matrix(b, y, i), y, keep,
                                edl_host::matrix(to, z, i), z);
         if (bytes)

@@ -51,6 +51,9 @@ typedef enum cudaError { cudaSuccess, cudaErrorInvalidValue = 1,
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice,
                       cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16,
+                      cudaDevAttrL2CacheSize = 38,
+                      cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal,
                              cudaStreamCaptureModeThreadLocal };
 
@@ -155,6 +158,23 @@ cudaGetErrorString(cudaError_t e)
 inline cudaError_t
 cudaGetLastError(void)
 {
+    return cudaSuccess;
+}
+
+inline cudaError_t
+cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+
+/* A device of four multiprocessors. */
+inline cudaError_t
+cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int)
+{
+    *value = what == cudaDevAttrMultiProcessorCount ? 4
+             : what == cudaDevAttrL2CacheSize       ? 1 << 20
+                                                    : 1 << 16;
     return cudaSuccess;
 }
 
