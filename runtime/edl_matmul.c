@@ -191,10 +191,11 @@ vectors(int64_t columns, int width)
     return n == 4 ? 2 : (int)least(n, MOST_VECS);
 }
 
-/* Columns j0 <= j < j1 of a block that has its rows of A already. */
+/* Columns j0 <= j < j1 of a block that has its rows of A already. next: where
+ * the panel starts that follows them. */
 static void
-panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
-       int64_t j1)
+panels(const EdlProduct *s, Block *block, const float *b, const float *next,
+       float *c, int64_t j0, int64_t j1)
 {
     EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
     int width = block->kernel->width;
@@ -206,8 +207,8 @@ panels(const EdlProduct *s, Block *block, const float *b, float *c, int64_t j0,
         block->columns = (int)left;
         block->c = c + j;
         bool more = j1 - j > left;
-        Ahead ahead = ahead_of(s, from + (more ? left * s->b_col : 0), block->k,
-                               block->wide);
+        Ahead ahead = ahead_of(s, more ? from + left * s->b_col : next,
+                               block->k, block->wide);
         if (s->b_col == 1 && left == block->wide && block->rows <= FEW_ROWS) {
             block->b = from;
             block->b_row = s->b_row;
@@ -238,17 +239,22 @@ terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
         block->a = a;
         block->a_step = s->a_row;
     }
-    panels(s, block, b + p0 * s->b_row, c, j0, j1);
+    b += p0 * s->b_row;
+    const float *next = b + j0 * s->b_col;
+    if (p0 + K_BLOCK < s->k)
+        next += K_BLOCK * s->b_row;
+    panels(s, block, b, next, c, j0, j1);
 }
 
-/* A stays where it is unless that makes its tiles slow: rows of which many
- * fall on the same lines of a cache, terms that lie far apart. */
+/* A stays where it is unless that makes its tiles slow, rows of which many
+ * fall on the same lines of a cache, or terms that lie far apart, and there
+ * are columns enough to make up for copying it. */
 static bool
 needs_bands(const EdlProduct *s, int64_t rows, int64_t columns)
 {
-    if (s->a_col == 1)
-        return s->a_row % 1024 == 0 && rows > FEW_ROWS;
-    return s->a_row != 1 || columns > FEW_COLUMNS;
+    if (columns <= FEW_COLUMNS)
+        return s->a_col != 1 && s->a_row != 1;
+    return s->a_col != 1 || (s->a_row % 1024 == 0 && rows > FEW_ROWS);
 }
 
 static void

@@ -32,7 +32,8 @@ TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
     }
 }
 
-/* Four terms at a time; each four ask for a line of what comes next. */
+/* Four terms at a time; each four ask for a line of what is read next and for
+ * one of the tile of C that comes next: more at once would be waited for. */
 TILE_TARGET EDL_ALWAYS void
 TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
@@ -41,7 +42,7 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
     V sum[TILE_ROWS][TILE_VECS];
     const char *line = ahead->row;
     const char *next = ahead->tile;
-    int64_t at = ahead->at, width = ahead->width, p = 0;
+    int64_t at = ahead->at, width = ahead->width, next_at = 0, p = 0;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -56,11 +57,13 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
             line += ahead->stride;
             at = 0;
         }
-        if (p < 4 * TILE_ROWS) {
-            EDL_UNROLL
-            for (int j = 0; j <= TILE_WIDE / 16; j++)
-                EDL_PREFETCH(next + 64 * j, 1);
-            next += c_row * (int64_t)sizeof *c;
+        if (p < 4 * TILE_ROWS * (TILE_WIDE / 16 + 1)) {
+            EDL_PREFETCH(next + next_at, 1);
+            next_at += 64;
+            if (next_at > TILE_WIDE * (int64_t)sizeof *c) {
+                next += c_row * (int64_t)sizeof *c;
+                next_at = 0;
+            }
         }
         EDL_UNROLL
         for (int u = 0; u < 4; u++)
