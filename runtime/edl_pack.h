@@ -111,15 +111,23 @@ pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
                 to[p * wide + j] = b[p * b_row + j * b_col];
 }
 
-/* Two bands of 8 adjacent rows of A where a_row is 1: a line is read once. */
+/* Bands of 8 adjacent rows of A where a_row is 1: some terms of all of them
+ * at a time, so that memory is read along its lines. */
 static void
-pack_two_bands(float *to, const float *a, int64_t a_col, int64_t k)
+pack_bands_along(float *to, const float *a, int64_t a_col, int64_t k,
+                 int64_t bands)
 {
-    float *second = to + 8 * k;
-    for (int64_t p = 0; p < k; p++) {
-        memcpy(to + 8 * p, a, sizeof *a * 8);
-        memcpy(second + 8 * p, a + 8, sizeof *a * 8);
-        a += a_col;
+    enum { PART = 16 };
+    for (int64_t p0 = 0; p0 < k; p0 += PART) {
+        int64_t p1 = least(p0 + PART, k);
+        for (int64_t i = 0; i < bands; i += 2) {
+            float *t = to + i * 8 * k;
+            const float *from = a + i * 8 + p0 * a_col;
+            for (int64_t p = p0; p < p1; p++, from += a_col) {
+                memcpy(t + 8 * p, from, sizeof *a * 8);
+                memcpy(t + 8 * (p + k), from + 8, sizeof *a * 8);
+            }
+        }
     }
 }
 
@@ -128,14 +136,12 @@ static void
 pack_bands(float *to, const float *a, int64_t a_row, int64_t a_col, int64_t k,
            int64_t rows, int tall)
 {
-    for (int64_t i = 0; i < rows; i += tall) {
-        const float *from = a + i * a_row;
-        if (a_row == 1 && tall == 8 && rows - i >= 16) {
-            pack_two_bands(to + i * k, from, a_col, k);
-            i += tall;
-        } else {
-            pack(to + i * k, from, a_col, a_row, k, (int)least(rows - i, tall),
-                 tall);
-        }
+    int64_t i = 0;
+    if (a_row == 1 && tall == 8) {
+        i = rows / 16 * 16;
+        pack_bands_along(to, a, a_col, k, i / 8);
     }
+    for (; i < rows; i += tall)
+        pack(to + i * k, a + i * a_row, a_col, a_row, k,
+             (int)least(rows - i, tall), tall);
 }
