@@ -36,6 +36,12 @@
 #define EDL_INLINE static inline
 #endif
 
+/* Loops in whole vectors, as products are computed: gcc would halve them. */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) &&        \
+    !defined(__CUDACC__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+
 /* Asks for the line of memory at p, which need not be there. */
 #if defined(__GNUC__)
 #define EDL_AHEAD(p) __builtin_prefetch((p), 0, 1)
@@ -387,33 +393,49 @@ edl_gelu_erf_slopef(float x)
     return edl_fmaf(c * 0x1.988454p-2f, bell, p); /* 1/sqrt(2 pi) */
 }
 
-/* 2 sqrt(2/pi) (x + 0.044715 x^3), its rounding error in *lo */
+/* What lies behind GELU_END is 0 or x, and e^-u is a normal number before. */
+#define EDL_GELU_END 9.9f
+
+/* e^-u for u = 2 sqrt(2/pi) (x + 0.044715 x^3) of |x| <= EDL_GELU_END: the
+ * exponential without what its own last place needs, with the rounding error
+ * of u, which would be many of them. */
 EDL_INLINE float
-edl_gelu_inner(float x, float *lo)
+edl_gelu_exp(float x)
 {
     float s = x * x;
     float p = edl_fmaf(s, 0x1.2444f2p-4f, 0x1.988454p+0f);
-    float u = x * p;
-    *lo = edl_fmaf(x, p, -u);
-    return u;
+    float u = x * p, lo = edl_fmaf(x, p, -u);
+    float t = edl_fmaf(u, -0x1.715476p+0f, 0x1.8p+23f);
+    uint32_t n = edl_bits(t) - 0x4b400000u;
+    float k = t - 0x1.8p+23f;
+    float high = edl_fmaf(k, -0x1.62e4p-1f, -u);
+    float r = high + edl_fmaf(k, -0x1.7f7d1cp-20f, -lo);
+    float q = 0x1.9df7f8p-13f;
+    q = edl_fmaf(q, r, 0x1.6d4cdap-10f);
+    q = edl_fmaf(q, r, 0x1.11131p-7f);
+    q = edl_fmaf(q, r, 0x1.5554e8p-5f);
+    q = edl_fmaf(q, r, 0x1.555554p-3f);
+    q = edl_fmaf(q, r, 0.5f);
+    return (1.0f + edl_fmaf(q, r * r, r)) * edl_pow2i(n);
 }
 
-/* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x sigmoid(inner) */
+/* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x / (1 + e^-u) */
 EDL_INLINE float
 edl_gelu_tanhf(float x)
 {
-    float lo, rest, u = edl_gelu_inner(edl_clampf(x, -20.0f, 20.0f), &lo);
-    return edl_finite_below(x) * edl_sigmoid_parts(u, lo, &rest);
+    float c = edl_clampf(x, -EDL_GELU_END, EDL_GELU_END);
+    float y = x * (1.0f / (1.0f + edl_gelu_exp(c)));
+    return x < -EDL_GELU_END ? 0.0f : y;
 }
 
 EDL_INLINE float
 edl_gelu_tanh_slopef(float x)
 {
-    float c = edl_clampf(x, -20.0f, 20.0f);
-    float lo, rest, u = edl_gelu_inner(c, &lo);
-    float s = edl_sigmoid_parts(u, lo, &rest);
+    float c = edl_clampf(x, -EDL_GELU_END, EDL_GELU_END);
+    float e = edl_gelu_exp(c), s = 1.0f / (1.0f + e);
     float du = edl_fmaf(c * c, 0x1.b6676cp-3f, 0x1.988454p+0f);
-    return edl_fmaf(c * du, s * rest, s);
+    float y = edl_fmaf(c * du, s * (e * s), s);
+    return x < -EDL_GELU_END ? 0.0f : y;
 }
 
 /* ---- through libm, in double: right wherever libm is, rounded once ---- */
