@@ -30,7 +30,7 @@ c_copy(Cg *cg, const Node *n)
     const Value *away = out ? x : n->args[0], *here = out ? n->args[0] : x;
     if (cg->cuda && away->space != SPACE_host) {
         cg_refuse(cg, n,
-                  "the CUDA target has no disk: move values to the host");
+                  "the CUDA target has no disk: offload to the host");
         return;
     }
     const char *ticket =
@@ -52,6 +52,8 @@ void
 c_wait(Cg *cg, const Node *n)
 {
     const char *ticket = map_get(&cg->tickets, n->args[0]->name);
+    if (!ticket && cg->failed)
+        return;
     if (!ticket)
         bug("codegen: a wait for %s, which is no copy", n->args[0]->name);
     if (!cg->cuda)

@@ -15,6 +15,7 @@ typedef struct Head {
     bool narrow;    /* but their gradient as bf16: on a device */
     const char *row;    /* C text of the first row of the chunk */
     int64_t chunk_rows; /* of the chunk that is emitted */
+    int64_t line; /* elements from a row of logits to the next */
 } Head;
 
 static Head
@@ -46,6 +47,7 @@ head_of(Cg *cg, const Node *n)
     if (h.chunk > h.rows)
         h.chunk = h.rows;
     h.classes = classes_of(h.loss, h.logits->results[0]);
+    h.line = scratch_logits(n, h.classes.n);
     return h;
 }
 
@@ -81,7 +83,7 @@ slopes_of(Cg *cg, const Head *h)
 {
     if (!h->narrow)
         return logits_of(cg, h);
-    int64_t at = scratch_part(4 * h->chunk * h->classes.n) +
+    int64_t at = scratch_part(4 * h->chunk * h->line) +
                  scratch_part(4 * h->rows);
     return address_scratch(cg, h->group, at, DT_bf16, "slopes");
 }
@@ -89,7 +91,7 @@ slopes_of(Cg *cg, const Head *h)
 static const char *
 losses_of(Cg *cg, const Head *h)
 {
-    int64_t at = scratch_part(4 * h->chunk * h->classes.n);
+    int64_t at = scratch_part(4 * h->chunk * h->line);
     return address_scratch(cg, h->group, at, DT_f32, "losses");
 }
 
@@ -130,7 +132,7 @@ rows_body(Kernel *k)
     Loops s = loops_new(k, &t, 2u);
     Cells c = cells_new(k, &s);
     int logits = address_access(&s, DT_f32, logits_of(cg, h),
-                                h->grad && !h->narrow, "logits", cl->n, 1);
+                                h->grad && !h->narrow, "logits", h->line, 1);
     int slopes = logits;
     int x = cells_load(&c, logits, "logit");
     int ids = address_access(&s, targets->type.dtype, rows_of(cg, h, targets),
@@ -146,7 +148,7 @@ rows_body(Kernel *k)
         scale = scale_of(&c, h);
         if (h->narrow)
             slopes = address_access(&s, DT_bf16, slopes_of(cg, h), true,
-                                    "slopes", cl->n, 1);
+                                    "slopes", h->line, 1);
         cells_store(&c,
                     classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
                     slopes);
@@ -181,7 +183,7 @@ workspace_of(Cg *cg, const Head *h)
 {
     if (!cg->cuda)
         return NULL;
-    int64_t at = scratch_part(4 * h->chunk * h->classes.n) +
+    int64_t at = scratch_part(4 * h->chunk * h->line) +
                  scratch_part(4 * h->rows) +
                  scratch_slopes(h->group, h->chunk);
     return address_scratch(cg, h->group, at, DT_f32, "workspace");
@@ -201,7 +203,7 @@ emit_logits(Cg *cg, const Head *h)
                      .a = rows_of(cg, h, x),
                      .b = address_value(cg, w, 0),
                      .c = logits_of(cg, h),
-                     .c_row = h->classes.n,
+                     .c_row = h->line,
                      .a_row = x->layout.stride[0],
                      .a_col = x->layout.stride[1],
                      .b_row = w->layout.stride[tb ? 1 : 0],
@@ -222,7 +224,7 @@ emit_dx(Cg *cg, const Head *h)
                      .n = h->inner,
                      .k = h->classes.n,
                      .a = slopes_of(cg, h),
-                     .a_row = h->classes.n,
+                     .a_row = h->line,
                      .a_col = 1,
                      .b = address_value(cg, w, 0),
                      .b_row = w->layout.stride[tb ? 1 : 0],
@@ -266,8 +268,8 @@ emit_dw(Cg *cg, const Head *h)
     p.a = left ? d : rows;
     p.b = left ? rows : d;
     p.a_row = left ? 1 : x->layout.stride[1];
-    p.a_col = left ? h->classes.n : x->layout.stride[0];
-    p.b_row = left ? x->layout.stride[0] : h->classes.n;
+    p.a_col = left ? h->line : x->layout.stride[0];
+    p.b_row = left ? x->layout.stride[0] : h->line;
     p.b_col = left ? x->layout.stride[1] : 1;
     c_product(cg, h->group, h->dw->results[0]->name, &p);
 }

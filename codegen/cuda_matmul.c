@@ -35,6 +35,23 @@ at_batch(Cg *cg, const Product *p, const Side *s)
     return emit_string(&e);
 }
 
+/* Of one without batches. */
+static void
+emit_sum(Cg *cg, const Product *p, const char *workspace)
+{
+    const char *items[] = {
+        "m",
+        arena_printf(cg->arena, "%d", product_row(cg, p)),
+        p->a.address,
+        p->b.address,
+        p->bias ? p->bias : "NULL",
+        p->plus ? p->plus : "NULL",
+        p->c.address,
+        workspace,
+    };
+    emit_list(&cg->calls, "edl_product_sum(", items, 8, ");");
+}
+
 static void
 emit_library(Cg *cg, const Product *p, const char *workspace)
 {
@@ -50,6 +67,10 @@ emit_library(Cg *cg, const Product *p, const char *workspace)
     };
     emit_line(e, "/* %s: [%" PRId64 ", %" PRId64 "] @ [%" PRId64 ", %" PRId64
                  "] */", p->path, p->m, p->k, p->k, p->n);
+    if (p->bias || p->plus) {
+        emit_sum(cg, p, workspace);
+        return;
+    }
     for (int i = 0; i + 1 < p->n_batch; i++)
         emit_open(e, "for (int64_t i%d = 0; i%d < %" PRId64 "; i%d++)", i, i,
                   p->dim[i], i);
@@ -124,7 +145,10 @@ static void
 emit_any(Cg *cg, Product *p, const char *workspace)
 {
     product_fold(p);
-    if (product_fits(p))
+    bool fits = product_fits(p);
+    if ((p->bias || p->plus) && (!fits || p->n_batch))
+        bug("codegen: %s is no product of cuBLASLt", p->path);
+    if (fits)
         emit_library(cg, p, workspace);
     else
         kernel_emit(cg, p->node, "matmul", p->path, plain_body, p);
@@ -148,6 +172,11 @@ choose_place(Cg *cg, const Node *n, Product *p)
     const Value *to = scratch_product_value(n);
     const Node *sum = scratch_sum(n);
     p->add = "0";
+    if (scratch_epilogue(n)) {
+        const Value *x = scratch_added(n);
+        bool row = !type_equal(&x->type, &to->type);
+        *(row ? &p->bias : &p->plus) = address_value(cg, x, 0);
+    }
     if (to) {
         p->c = side_of(&to->type, &to->layout, false, p->n_batch);
         p->c.address = address_value(cg, to, 0);
@@ -244,6 +273,8 @@ has_rest(const Node *n)
 {
     const Node *matmul = scratch_matmul(n), *sum = scratch_sum(n);
     const Value *to = scratch_product_value(n);
+    if (scratch_epilogue(n))
+        return false;
     if (n->op == OP_matmul || (to && to != matmul->results[0] &&
                                to->type.dtype == DT_bf16 &&
                                matmul->results[0]->type.dtype == DT_f32))

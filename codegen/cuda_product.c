@@ -104,6 +104,8 @@ words(Arena *a, const Product *p)
         p->n, p->b.turned ? "t" : "", dtype_info[p->c.dtype].name, p->a.lead,
         p->b.lead, p->c.lead, alignment(p, &p->a), alignment(p, &p->b),
         alignment(p, &p->c));
+    if (p->bias)
+        text = arena_printf(a, "%s, bias", text);
     if (batches(p) == 1)
         return text;
     return arena_printf(a,
@@ -119,11 +121,11 @@ numbers(Arena *a, const Product *p)
         a,
         "%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d, %" PRId64 ", %" PRId64
         ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ", %d, %d, %d, %d, %d, %" PRId64,
+        ", %d, %d, %d, %d, %d, %d, %" PRId64,
         p->m, p->n, p->k, p->a.turned, p->b.turned, p->a.lead, p->b.lead,
         p->c.lead, batches(p), step(p, &p->a), step(p, &p->b), step(p, &p->c),
         alignment(p, &p->a), alignment(p, &p->b), alignment(p, &p->c),
-        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16,
+        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16, p->bias != NULL,
         scratch_product(p->m, p->n));
 }
 
@@ -168,7 +170,7 @@ product_table(const Cg *cg, Emit *e)
     if (cg->products.n == 0)
         return;
     emit_line(e, "/* name; m, n, k, turned, leading dimensions, batch and its "
-                 "strides, alignment,\n * bf16 operands, bf16 result, workspace; "
+                 "strides, alignment,\n * bf16 operands, bf16 result, bias, workspace; "
                  "algorithm */");
     emit_line(e, "static const EdlProductShape run_products[] = {");
     for (int i = 0; i < cg->products.n; i++)

@@ -23,6 +23,8 @@ typedef struct Product {
     int64_t dim[MAX_RANK];
     Side a, b, c;
     const char *add; /* C text of the flag */
+    /* What is added: a row for all rows, or a matrix as c. NULL: none. */
+    const char *bias, *plus;
     const char *path;
     const char *part_row; /* C text of the first row of a part; NULL: all */
     int64_t part_rows;

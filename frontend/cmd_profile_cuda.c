@@ -71,7 +71,7 @@ products_text(const Probe *p)
                         "enum { PRODUCTS = %d };\n"
                         "static const EdlProductShape products[] = {\n%s"
                         "    {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
-                        "0, 0, 0, 0, {-1}},\n};\n",
+                        "0, 0, 0, 0, 0, {-1}},\n};\n",
                         p->products.n, rows);
 }
 

@@ -72,6 +72,20 @@ take_reserve(Session *s, Module *m)
     return false;
 }
 
+/* Said before a plan is made. */
+static bool
+check_disk(Session *s, const Module *m)
+{
+    const char *to = module_option(m, "offload");
+    const char *target = module_option(m, "target");
+    if (!to || strncmp(to, "disk", 4) != 0 || !target ||
+        strcmp(target, "cuda") != 0)
+        return true;
+    diag_error(s->diag, (Span){0}, "the CUDA target has no disk: offload to "
+               "the host");
+    return false;
+}
+
 bool
 load_plan(Session *s, Module *m)
 {
@@ -84,7 +98,7 @@ load_plan(Session *s, Module *m)
     if (s->options->offload)
         module_set_option(m, "offload", s->options->offload);
     take_limit(s, m);
-    return take_reserve(s, m) && cmd_take_machine(s, m);
+    return take_reserve(s, m) && check_disk(s, m) && cmd_take_machine(s, m);
 }
 
 Module *

@@ -128,26 +128,6 @@ rounded(const Node *n, const Value *v)
     return y && y == n->results[0] && y->type.dtype == DT_bf16 ? y : NULL;
 }
 
-const Value *
-scratch_product_value(const Node *n)
-{
-    const Value *v = scratch_matmul(n)->results[0], *y = rounded(n, v);
-    if (y)
-        return y;
-    for (int i = 0; i < n->n_results; i++)
-        if (n->results[i] == v)
-            return v;
-    if (n->op == OP_matmul)
-        return v;
-    if (scratch_sum(n))
-        return NULL;
-    for (int i = 0; i < n->n_results; i++)
-        if (type_equal(&n->results[i]->type, &v->type) &&
-            !is_read(n, n->results[i]))
-            return n->results[i];
-    return NULL;
-}
-
 /* Are batches of the product no more than rows of one? */
 static bool
 is_tall(const Node *matmul)
@@ -168,6 +148,80 @@ is_tall(const Node *matmul)
         next *= t->dim[i];
     }
     return true;
+}
+
+/* Rows that lie as cuBLASLt wants them, from 16 bytes on. */
+static bool
+is_plain(const Value *v)
+{
+    return layout_is_dense(&v->layout, &v->type) && v->layout.offset % 8 == 0;
+}
+
+/* One row, for all rows of y; or as y. */
+static bool
+can_be_added(const Value *x, const Value *y)
+{
+    int64_t columns = y->type.dim[y->type.rank - 1];
+    if (x->type.dtype != DT_f32 || !is_plain(x))
+        return false;
+    return type_equal(&x->type, &y->type) ||
+           (x->type.rank > 0 && x->type.dim[x->type.rank - 1] == columns &&
+            type_elements(&x->type) == columns);
+}
+
+const Value *
+scratch_added(const Node *n)
+{
+    const Node *sum = scratch_epilogue(n);
+    return sum->args[sum->args[0] == scratch_matmul(n)->results[0] ? 1 : 0];
+}
+
+const Node *
+scratch_epilogue(const Node *n)
+{
+    const Node *sum = NULL;
+    if (n->op != OP_fused || !on_device(n) || n->n_results != 1)
+        return NULL;
+    graph_each(n->body, b) {
+        if (b->op == OP_matmul)
+            continue;
+        if (b->op != OP_add || sum)
+            return NULL;
+        sum = b;
+    }
+    const Node *product = scratch_matmul(n);
+    const Value *v = product->results[0], *y = n->results[0];
+    if (!sum || y != sum->results[0] || v->type.dtype != DT_f32 ||
+        !type_equal(&v->type, &y->type) || sum->args[0] == sum->args[1])
+        return NULL;
+    Dtype d = product->args[0]->type.dtype;
+    const Value *x = sum->args[sum->args[0] == v ? 1 : 0];
+    bool good = (d == DT_f32 || d == DT_bf16) && is_tall(product) &&
+                is_plain(product->args[0]) && is_plain(product->args[1]) &&
+                is_plain(y) && can_be_added(x, y);
+    return good ? sum : NULL;
+}
+
+const Value *
+scratch_product_value(const Node *n)
+{
+    const Value *v = scratch_matmul(n)->results[0], *y = rounded(n, v);
+    if (y)
+        return y;
+    if (scratch_epilogue(n))
+        return n->results[0];
+    for (int i = 0; i < n->n_results; i++)
+        if (n->results[i] == v)
+            return v;
+    if (n->op == OP_matmul)
+        return v;
+    if (scratch_sum(n))
+        return NULL;
+    for (int i = 0; i < n->n_results; i++)
+        if (type_equal(&n->results[i]->type, &v->type) &&
+            !is_read(n, n->results[i]))
+            return n->results[i];
+    return NULL;
 }
 
 int64_t
@@ -219,6 +273,12 @@ of_head_products(const Node *n, int64_t rows, int64_t classes)
 }
 
 int64_t
+scratch_logits(const Node *head, int64_t classes)
+{
+    return on_device(head) ? (classes + 7) / 8 * 8 : classes;
+}
+
+int64_t
 scratch_slopes(const Node *n, int64_t rows)
 {
     bool narrow = false;
@@ -228,7 +288,9 @@ scratch_slopes(const Node *n, int64_t rows)
         if (b->op == OP_cross_entropy_grad)
             classes = b->args[1]->type.dim[b->args[1]->type.rank - 1];
     }
-    return narrow && on_device(n) ? scratch_part(2 * rows * classes) : 0;
+    if (!narrow || !on_device(n))
+        return 0;
+    return scratch_part(2 * rows * scratch_logits(n, classes));
 }
 
 static int64_t
@@ -243,7 +305,7 @@ of_head(const Node *n)
         int64_t rows = type_elements(logits) / v;
         int64_t chunk = node_int(n, "chunk", rows);
         chunk = chunk < rows ? chunk : rows;
-        bytes += scratch_part(4 * chunk * v);
+        bytes += scratch_part(4 * chunk * scratch_logits(n, v));
         bytes += of_cross_entropy(b) + scratch_slopes(n, chunk);
         if (on_device(n))
             bytes += of_head_products(n, node_int(n, "chunk", rows), v);

@@ -20,8 +20,8 @@ int64_t scratch_part(int64_t bytes);
  * global_norm: an f64 for every NORM_PIECE elements of each operand.
  * reduce_sum of SUM_MIN or more f32 or f64 elements to one, by itself or in a
  * group of kind reduce: 8 bytes a block, where SUM_BLOCK divides them.
- * fused, kind head: the logits of a chunk, f32[chunk, V], of all rows at
- * most; one f32 a row; of the CUDA target then scratch_slopes, and the
+ * fused, kind head: the logits of a chunk, rows of V f32 (scratch_logits), of
+ * all rows at most; one f32 a row; of the CUDA target then scratch_slopes, and the
  * workspace of its products.
  * matmul of the CUDA target: the product, where it has no other place; the
  * workspace.
@@ -33,6 +33,9 @@ int64_t sum_blocks(const Node *n);
 
 /* Bytes that a product of m by n may use beside its operands, on a device. */
 int64_t scratch_product(int64_t m, int64_t n);
+/* From a row of so many logits of a head to the next, in elements: on a device
+ * rows begin at 16 bytes, which products of odd rows are slow without. */
+int64_t scratch_logits(const Node *head, int64_t classes);
 /* Of a head on a device: the gradients of so many rows of logits, where
  * products read them as bf16; else 0. */
 int64_t scratch_slopes(const Node *n, int64_t rows);
@@ -40,6 +43,12 @@ int64_t scratch_slopes(const Node *n, int64_t rows);
  * before the rest of the group, rounded if it is bf16; NULL: into the tensor that it is added to, or
  * into scratch. */
 const Value *scratch_product_value(const Node *n);
+/* Of a matmul's group: its sum, if that is all that follows and the product's
+ * library makes it with the product (x @ w + b): in f32, of a row that is added
+ * to every row or of a value of the same shape. NULL: not so. */
+const Node *scratch_epilogue(const Node *n);
+/* What is added there. */
+const Value *scratch_added(const Node *n);
 /* Of one whose product is made in scratch: so many rows at once, batches being
  * rows. What follows is done before the next ones, so that scratch is small
  * and stays in the cache of the device. */

@@ -273,6 +273,8 @@ search(Probe *p, const Plan *found, void *const *at, int32_t *out)
         memset(&plan, 0, sizeof plan);
         edl_cuda_read_algorithm(&all[i].algo, shape.algorithm);
         edl_cuda_plan(&quiet, &plan, &shape);
+        if (shape.bias && !quiet.failed)
+            edl_cuda_set_bias(&quiet, &plan, at[4]);
         const double ns =
             quiet.failed ? -1.0 : time_plan(p, &plan, at, best);
         edl_cuda_plan_end(&plan);
@@ -289,7 +291,7 @@ static double
 measure_product(Probe *p, const EdlProductShape *s, int32_t *algorithm)
 {
     Plan plan;
-    void *at[4];
+    void *at[5];
     const size_t bytes[3] = {
         aligned(extent(s->a_turned ? s->k : s->m, s->lda, s->batch,
                        s->a_stride, s->narrow)),
@@ -298,8 +300,9 @@ measure_product(Probe *p, const EdlProductShape *s, int32_t *algorithm)
         aligned(extent(s->m, s->ldc, s->batch, s->c_stride, s->c_narrow)),
     };
     const size_t inputs = bytes[0] + bytes[1];
+    const size_t workspace = aligned((size_t)s->workspace + 256);
     unsigned char *memory = (unsigned char *)allocate(
-        p, inputs + bytes[2] + (size_t)s->workspace + 256);
+        p, inputs + bytes[2] + workspace + 4 * (size_t)s->n);
     if (p->c.failed)
         return 0.0;
     memset(&plan, 0, sizeof plan);
@@ -307,6 +310,7 @@ measure_product(Probe *p, const EdlProductShape *s, int32_t *algorithm)
     at[1] = memory + bytes[0];
     at[2] = memory + inputs;
     at[3] = memory + inputs + bytes[2];
+    at[4] = memory + inputs + bytes[2] + workspace;
     launch(p, fill_kernel, 1024, 256, (uint32_t *)(void *)memory,
            (int64_t)(inputs / 4), (int)s->narrow);
     edl_cuda_plan(&p->c, &plan, s);
@@ -326,7 +330,7 @@ measure_squares(Probe *p, int narrow)
         int32_t algorithm[9];
         const EdlProductShape s = {
             "a square product", d, d, d, 0, 0, d, d, d, 1, 0, 0, 0, 16, 16, 16,
-            narrow, narrow, (32 << 20) + 256, {-1}};
+            narrow, narrow, 0, (32 << 20) + 256, {-1}};
         const double ns = measure_product(p, &s, algorithm), side = (double)d;
         if (!p->c.failed)
             fprintf(p->out, "class %s %.9g %.9g %.9g\n", narrow ? "bf16" : "f32",

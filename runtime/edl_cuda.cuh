@@ -32,6 +32,7 @@ typedef struct EdlProductShape {
     int64_t batch, a_stride, b_stride, c_stride;
     int32_t a_align, b_align, c_align; /* bytes */
     int32_t narrow, c_narrow;          /* bf16: a and b; c. Else f32 */
+    int32_t bias;                      /* a row is added to all rows */
     int64_t workspace;                 /* bytes, from a multiple of 64 on */
     /* Of cuBLASLt: its number and settings, as ir/algorithm.def has them; -1:
      * the first that its heuristics find. */
@@ -76,6 +77,11 @@ void edl_replay(EdlInstance *m);
 /* Product `index` of the model's table; add: to what c holds. */
 void edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
                  void *c, int add, void *workspace);
+/* c = a @ b + bias + plus: bias a row for all rows, plus as c, which it may be;
+ * either may be NULL. The bits are those of sums by a kernel behind the product. */
+void edl_product_sum(EdlInstance *m, int32_t index, const void *a,
+                     const void *b, const float *bias, const float *plus,
+                     float *c, void *workspace);
 /* Copies to and from region HOST, pinned memory, each way on a stream of its
  * own. They begin after what was queued before them, in their order each way;
  * what is queued after the wait of one runs after it. */

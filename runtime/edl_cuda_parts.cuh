@@ -83,6 +83,8 @@ fail(Context *c, const char *who, const char *why)
 /* A plan for a shape, and its end; the library is there. Failures are noted. */
 void edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s);
 void edl_cuda_plan_end(Plan *p);
+/* Where the row lies that the product adds. */
+void edl_cuda_set_bias(Context *c, const Plan *p, const void *bias);
 /* Algorithms that fit, the best first as the library thinks; 0: none. */
 int edl_cuda_candidates(Context *c, const Plan *p,
                         cublasLtMatmulHeuristicResult_t *found, int most);

@@ -40,11 +40,20 @@ type_of(int32_t narrow)
     return narrow ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+void
+edl_cuda_set_bias(Context *c, const Plan *p, const void *bias)
+{
+    note_library(c, cublasLtMatmulDescSetAttribute(
+                        p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                        sizeof bias));
+}
+
 static void
 describe(Context *c, Plan *p, const EdlProductShape *s)
 {
     cublasOperation_t a = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t b = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasLtEpilogue_t bias = CUBLASLT_EPILOGUE_BIAS;
     p->shape = *s;
     /* the workspace begins at the next multiple of 256 */
     p->workspace = (size_t)(s->workspace > 256 ? s->workspace - 256 : 0);
@@ -54,12 +63,18 @@ describe(Context *c, Plan *p, const EdlProductShape *s)
                         p->product, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b));
     note_library(c, cublasLtMatmulDescSetAttribute(
                         p->product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a));
+    if (s->bias)
+        note_library(c, cublasLtMatmulDescSetAttribute(
+                            p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
+                            sizeof bias));
     make_layout(c, &p->a, s->narrow, s->m, s->k, s->a_turned, s->lda,
                 s->a_stride, s->batch);
     make_layout(c, &p->b, s->narrow, s->k, s->n, s->b_turned, s->ldb,
                 s->b_stride, s->batch);
     make_layout(c, &p->c, s->c_narrow, s->m, s->n, 0, s->ldc, s->c_stride,
                 s->batch);
+    if (s->bias) /* to choose by: any of its alignment */
+        edl_cuda_set_bias(c, p, (const void *)(uintptr_t)4096);
 }
 
 /* ---- an algorithm that the schedule states ---- */
@@ -264,18 +279,34 @@ edl_cuda_plans_end(Context *c)
     free(c->plans);
 }
 
-void
-edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
-            void *c, int add, void *workspace)
+static void
+run(EdlInstance *m, const Plan *p, const void *a, const void *b, float keep,
+    const void *from, void *c, void *workspace)
 {
     Context *x = context(m);
-    const Plan *p = &x->plans[index];
-    const float one = 1.0f, keep = add ? 1.0f : 0.0f;
+    const float one = 1.0f;
     uintptr_t at = ((uintptr_t)workspace + 255) / 256 * 256;
 #ifdef EDL_PROFILE
     edl_cuda_mark(m, p->name);
 #endif
     note_library(x, cublasLtMatmul(x->library, p->product, &one, b, p->b, a,
-                                   p->a, &keep, c, p->c, c, p->c, &p->algo,
+                                   p->a, &keep, from, p->c, c, p->c, &p->algo,
                                    (void *)at, p->workspace, x->stream));
+}
+
+void
+edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
+            void *c, int add, void *workspace)
+{
+    run(m, &context(m)->plans[index], a, b, add ? 1.0f : 0.0f, c, c, workspace);
+}
+
+void
+edl_product_sum(EdlInstance *m, int32_t index, const void *a, const void *b,
+                const float *bias, const float *plus, float *c, void *workspace)
+{
+    const Plan *p = &context(m)->plans[index];
+    if (bias)
+        edl_cuda_set_bias(context(m), p, bias);
+    run(m, p, a, b, plus ? 1.0f : 0.0f, plus ? plus : c, c, workspace);
 }

@@ -42,6 +42,12 @@ def main():
         f.write(moved(text, "host"))
     run([edlc, model, "--target=cuda", f"--schedule={folder}/moved.sched",
          "-o", away])
+    with open(f"{folder}/disk.sched", "w", encoding="utf-8") as f:
+        f.write(moved(text, "disk"))
+    said = subprocess.run([edlc, model, f"--schedule={folder}/disk.sched", "-o",
+                           f"{folder}/disk"], capture_output=True, text=True)
+    print(f"disk: status {said.returncode}, "
+          f"{said.stderr.splitlines()[0].partition('error: ')[2]}")
     for d in (kept, away):
         with open(f"{d}/train.bin", "wb") as f:
             f.write(bytes(i * 7 % 16 for i in range(600)))

@@ -18,8 +18,14 @@ typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
 typedef enum { CUDA_R_32F = 0, CUDA_R_16BF = 14 } cudaDataType_t;
 typedef enum {
     CUBLASLT_MATMUL_DESC_TRANSA,
-    CUBLASLT_MATMUL_DESC_TRANSB
+    CUBLASLT_MATMUL_DESC_TRANSB,
+    CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8
 } cublasLtMatmulDescAttributes_t;
+typedef enum {
+    CUBLASLT_EPILOGUE_DEFAULT = 1,
+    CUBLASLT_EPILOGUE_BIAS = 4
+} cublasLtEpilogue_t;
 typedef enum {
     CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
@@ -88,6 +94,8 @@ store(void *x, const Layout &l, uint64_t i, float f)
 }
 struct Product {
     cublasOperation_t turned[2];
+    cublasLtEpilogue_t epilogue;
+    const float *bias;
 };
 struct Preference {
     uint64_t value[6];
@@ -125,14 +133,14 @@ at(const void *x, const Layout &l, cublasOperation_t t, uint64_t row,
 inline void
 multiply(const Product &p, uint64_t parts, float alpha, const void *a,
          const Layout &la, const void *b, const Layout &lb, float beta,
-         void *c, const Layout &lc)
+         const void *c, void *out, const Layout &lc)
 {
     uint64_t k = p.turned[0] == CUBLAS_OP_N ? la.columns : la.rows;
     std::vector<float> sum(lc.rows), part(lc.rows);
     for (uint64_t j = 0; j < lc.columns; j++) {
         uint64_t to = j * (uint64_t)lc.lead;
         for (uint64_t i = 0; i < lc.rows; i++)
-            sum[i] = beta == 0.0f ? 0.0f : beta * load(c, lc, to + i);
+            sum[i] = 0.0f;
         for (uint64_t l = 0, n = 1; n <= parts; n++) {
             part.assign(lc.rows, 0.0f);
             for (; l < k * n / parts; l++) {
@@ -143,8 +151,14 @@ multiply(const Product &p, uint64_t parts, float alpha, const void *a,
             for (uint64_t i = 0; i < lc.rows; i++)
                 sum[i] += part[i];
         }
-        for (uint64_t i = 0; i < lc.rows; i++)
-            store(c, lc, to + i, sum[i]);
+        for (uint64_t i = 0; i < lc.rows; i++) {
+            float x = sum[i];
+            if (beta != 0.0f)
+                x += beta * load(c, lc, to + i);
+            if (p.epilogue == CUBLASLT_EPILOGUE_BIAS)
+                x += p.bias[i];
+            store(out, lc, to + i, x);
+        }
     }
 }
 
@@ -212,7 +226,12 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
                                cublasLtMatmulDescAttributes_t what,
                                const void *value, size_t n)
 {
-    memcpy(&d->turned[what], value, n);
+    if (what == CUBLASLT_MATMUL_DESC_EPILOGUE)
+        memcpy(&d->epilogue, value, n);
+    else if (what == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
+        memcpy(&d->bias, value, n);
+    else
+        memcpy(&d->turned[what], value, n);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -376,7 +395,8 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void *alpha,
     edl_host::check(a, x, algo->align[0]);
     edl_host::check(b, y, algo->align[1]);
     edl_host::check(to, z, algo->align[2]);
-    if (c != to || bytes < edl_host::workspace_of(*algo, z) ||
+    edl_host::check(c, z, algo->align[2]);
+    if (bytes < edl_host::workspace_of(*algo, z) ||
         (uintptr_t)workspace % 256)
         return CUBLAS_STATUS_INVALID_VALUE;
     const double ms = algo->config[CUBLASLT_ALGO_CONFIG_ID] == 4 ? 2.0 : 1.0;
@@ -387,6 +407,7 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void *alpha,
         for (int32_t i = 0; i < z.batch; i++)
             edl_host::multiply(p, parts, by, edl_host::matrix(a, x, i), x,
                                edl_host::matrix(b, y, i), y, keep,
+                               edl_host::matrix(c, z, i),
                                edl_host::matrix(to, z, i), z);
         if (bytes)
             memset(workspace, 0xff, bytes);
