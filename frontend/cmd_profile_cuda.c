@@ -70,7 +70,7 @@ products_text(const Probe *p)
     return arena_printf(a,
                         "enum { PRODUCTS = %d };\n"
                         "static const EdlProductShape products[] = {\n%s"
-                        "    {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+                        "    {\"\", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
                         "0, 0, 0, 0, 0, {-1}},\n};\n",
                         p->products.n, rows);
 }
