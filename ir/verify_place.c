@@ -5,6 +5,7 @@
 
 #include "ir/busy.h"
 #include "ir/extent.h"
+#include "ir/lend.h"
 #include "ir/scratch.h"
 #include "ir/storage.h"
 #include "ir/verify_check.h"
@@ -83,11 +84,18 @@ at_tensor(Verifier *v, const Tensor *t)
     v->what = t->name;
 }
 
+static bool
+borrows(const Tensor *t)
+{
+    return t->kind == TENSOR_stash && t->region == REGION_grads &&
+           t->space == SPACE_device;
+}
+
 static void
 verify_tensor_place(Verifier *v, const Tensor *t)
 {
     at_tensor(v, t);
-    if (t->region != region_of(t)) {
+    if (t->region != region_of(t) && !borrows(t)) {
         verify_fault(v, "expected in the region %s, found in %s",
                      region_name[region_of(t)], region_name[t->region]);
         return;
@@ -128,15 +136,63 @@ by_place(const void *a, const void *b)
     const Tensor *x = *(Tensor *const *)a, *y = *(Tensor *const *)b;
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
+    if (borrows(x) != borrows(y))
+        return borrows(x) ? 1 : -1;
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
+/* Of tensors that lie apart, by place, the first that ends behind `at`. */
+static int
+first_behind(Tensor *const *t, int n, int64_t at)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (t[middle]->place + t[middle]->bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* grads: the gradients, by place. Tensor.mark: the number. */
+static void
+verify_borrowed(Verifier *v, const Lend *lend, const Tensor *s,
+                Tensor *const *grads, int n)
+{
+    for (int i = first_behind(grads, n, s->place);
+         i < n && grads[i]->place < s->place + s->bytes; i++) {
+        if (lend_allows(lend, s->mark, grads[i]->mark))
+            continue;
+        at_tensor(v, s);
+        verify_fault(v, "lies over %s, which is in use", grads[i]->name);
+        return;
+    }
+}
+
+static void
+verify_all_borrowed(Verifier *v, Tensor *const *t, int n)
+{
+    Lend lend = lend_find(v->arena, v->m);
+    int first = 0, end = 0;
+    for (int i = 0; i < v->m->tensors.n; i++)
+        v->m->tensors.at[i]->mark = i;
+    while (first < n && t[first]->region != REGION_grads)
+        first++;
+    for (end = first; end < n && t[end]->region == REGION_grads; end++)
+        if (borrows(t[end]))
+            break;
+    for (int i = end; i < n && borrows(t[i]); i++)
+        verify_borrowed(v, &lend, t[i], t + first, end - first);
+}
+
 static void
 verify_tensors_apart(Verifier *v)
 {
-    int n = v->m->tensors.n;
+    int n = v->m->tensors.n, before = v->faults;
     Tensor **t = ARENA_ARRAY(v->arena, Tensor *, n + 1);
     if (n)
         memcpy(t, v->m->tensors.at, sizeof *t * (size_t)n);
@@ -144,9 +200,12 @@ verify_tensors_apart(Verifier *v)
     for (int i = 1; i < n; i++) {
         at_tensor(v, t[i]);
         if (t[i]->region == t[i - 1]->region &&
+            borrows(t[i]) == borrows(t[i - 1]) &&
             t[i]->place - t[i - 1]->place < t[i - 1]->bytes)
             verify_fault(v, "lies over %s", t[i - 1]->name);
     }
+    if (v->faults == before)
+        verify_all_borrowed(v, t, n);
 }
 
 /* ---- the workspace of a graph ---- */
@@ -287,21 +346,6 @@ verify_lives_apart(Verifier *v, Lives lives)
         live.n = n;
         vec_push(v->arena, &live, x);
     }
-}
-
-/* Of the tensors in the stash, by place, the first that ends behind `at`. */
-static int
-first_behind(Tensor *const *t, int n, int64_t at)
-{
-    int low = 0, high = n;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (t[middle]->place + t[middle]->bytes <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static void

@@ -1,9 +1,11 @@
 /* Gives every tensor and every home its region and offset. Tensors lie one
- * after the other in their region, in the module's order; homes of a graph
- * are packed by lifetime into the workspace, and into the stash where it is
- * free, if the workspace is smaller for it. */
+ * after the other in their region, in the module's order, but for what is
+ * stashed where gradients are not yet written; homes of a graph are packed by
+ * lifetime into the workspace, and into the stash where it is free, if the
+ * workspace is smaller for it. */
 #include "ir/storage.h"
 #include "passes/pass.h"
+#include "passes/plan/borrow.h"
 #include "passes/plan/life.h"
 #include "passes/plan/limit.h"
 #include "passes/plan/pack.h"
@@ -80,9 +82,9 @@ take(Module *m, Span at, const char *name, int64_t bytes, int64_t copies,
 }
 
 static bool
-place_tensors(Module *m)
+size_tensors(Module *m)
 {
-    int64_t *top = m->region_bytes, left = most_bytes;
+    int64_t left = most_bytes;
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
         int64_t one = life_extent(&t->type, &t->layout);
@@ -91,12 +93,35 @@ place_tensors(Module *m)
             one = round_slot(one);
         if (!take(m, t->loc, t->name, one, copies, &left))
             return false;
-        t->region = region_of(t);
         t->bytes = round_up(one * copies);
-        t->place = top[t->region];
-        top[t->region] += t->bytes;
     }
     return true;
+}
+
+static void
+stack_tensor(Module *m, Tensor *t)
+{
+    t->region = region_of(t);
+    t->place = m->region_bytes[t->region];
+    m->region_bytes[t->region] += t->bytes;
+}
+
+/* The stash comes last: what gradients have no room for. */
+static void
+place_tensors(Module *m, bool borrows)
+{
+    Arena *a = arena_new();
+    for (int i = 0; i < m->tensors.n; i++) {
+        m->tensors.at[i]->region = REGION_none;
+        if (m->tensors.at[i]->kind != TENSOR_stash)
+            stack_tensor(m, m->tensors.at[i]);
+    }
+    if (borrows)
+        borrow_place(a, m);
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->region == REGION_none)
+            stack_tensor(m, m->tensors.at[i]);
+    arena_free(a);
 }
 
 static bool
@@ -274,10 +299,10 @@ is_placed(const Module *m)
 }
 
 static bool
-place_all(Module *m)
+place_way(Module *m, bool borrows)
 {
-    if (!place_tensors(m))
-        return false;
+    memset(m->region_bytes, 0, sizeof m->region_bytes);
+    place_tensors(m, borrows);
     place_control(m);
     int64_t slot = m->region_bytes[REGION_stash];
     for (int i = 0; i < m->graphs.n; i++)
@@ -287,6 +312,36 @@ place_all(Module *m)
         return false;
     m->region_bytes[REGION_io] += storage_stage_room(m);
     return true;
+}
+
+static int64_t
+borrowed(const Module *m)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->kind == TENSOR_stash &&
+            m->tensors.at[i]->region == REGION_grads)
+            bytes += m->tensors.at[i]->bytes;
+    return bytes;
+}
+
+static int64_t
+held(const Module *m)
+{
+    return m->region_bytes[REGION_stash] + m->region_bytes[REGION_workspace];
+}
+
+/* A smaller stash has less room for what is alive in a graph; only if that
+ * takes more than gradients lend can it be better not to borrow. */
+static bool
+place_all(Module *m)
+{
+    if (!size_tensors(m) || !place_way(m, true))
+        return false;
+    int64_t bytes = borrowed(m), before = held(m);
+    if (bytes == 0 || m->region_bytes[REGION_workspace] <= bytes)
+        return true;
+    return place_way(m, false) && (held(m) <= before || place_way(m, true));
 }
 
 bool

@@ -86,14 +86,23 @@ by_place(const void *a, const void *b)
            (x->tensor->place < y->tensor->place);
 }
 
+/* In a list, tensors lie apart: what is stashed in gradients' bytes has one
+ * of its own. */
+static int
+list_of(const Tensor *t)
+{
+    bool borrows = t->kind == TENSOR_stash && t->region == REGION_grads;
+    return borrows ? CHECK_BORROWED : (int)t->region;
+}
+
 static void
 sort_tracks(Check *c)
 {
-    for (Region r = REGION_none; r < REGION_COUNT; r++) {
+    for (int r = 0; r < CHECK_LISTS; r++) {
         c->sorted[r] = ARENA_ARRAY(c->arena, Track *, c->n_tracks + 1);
         c->n_sorted[r] = 0;
         for (int i = 0; i < c->n_tracks; i++)
-            if (c->tracks[i].tensor->region == r)
+            if (list_of(c->tracks[i].tensor) == r)
                 c->sorted[r][c->n_sorted[r]++] = &c->tracks[i];
         qsort(c->sorted[r], (size_t)c->n_sorted[r], sizeof(Track *), by_place);
     }
@@ -141,9 +150,9 @@ check_memory_end(Check *c, Span at)
     }
 }
 
-/* The first of the region that may reach to `bit`. */
+/* The first of the list that may reach to `bit`. */
 static int
-first_track(const Check *c, Region r, int64_t bit)
+first_track(const Check *c, int r, int64_t bit)
 {
     int low = 0, high = c->n_sorted[r];
     while (low < high) {
@@ -211,12 +220,11 @@ lose_values(Check *c, const Node *n, const Place *p, const Value *x,
     list->n = kept;
 }
 
-/* Tensors lie apart: only those that p touches have something to lose. */
+/* Only those of a list that p touches have something to lose. */
 static void
 lose_tensors(Check *c, const Node *n, const Place *p, const Value *x,
-             const Tensor *spare)
+             const Tensor *spare, int r)
 {
-    Region r = p->region;
     for (int i = first_track(c, r, p->first); i < c->n_sorted[r]; i++) {
         Track *t = c->sorted[r][i];
         if (t->tensor->place * 8 > p->last)
@@ -234,7 +242,9 @@ check_overwrite(Check *c, const Node *n, const Place *p, const Value *x,
                 const Tensor *spare)
 {
     lose_values(c, n, p, x, spare, &c->live);
-    lose_tensors(c, n, p, x, spare);
+    lose_tensors(c, n, p, x, spare, (int)p->region);
+    if (p->region == REGION_grads)
+        lose_tensors(c, n, p, x, spare, CHECK_BORROWED);
 }
 
 void

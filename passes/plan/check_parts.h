@@ -83,6 +83,10 @@ typedef struct Entry {
     int first; /* number of its first result, or of the effect */
 } Entry;
 
+/* Lists of tracks that lie apart: one a region, and one of what is stashed in
+ * the region of the gradients. */
+enum { CHECK_BORROWED = REGION_COUNT, CHECK_LISTS };
+
 typedef struct Check {
     Module *m, *model;
     Arena *arena;
@@ -93,8 +97,8 @@ typedef struct Check {
     VEC(const Value *) named; /* by number: the model's value; NULL: effect */
     Track *tracks;
     int n_tracks;
-    Track **sorted[REGION_COUNT]; /* by place */
-    int n_sorted[REGION_COUNT];
+    Track **sorted[CHECK_LISTS]; /* by region, by place */
+    int n_sorted[CHECK_LISTS];
     HeldList live;     /* values in no tensor that are read later */
     VEC(Track *) used; /* whose list of those is not empty */
     /* of the program that runs */

@@ -1,5 +1,6 @@
 #include "passes/plan/drop.h"
 
+#include "ir/lend.h"
 #include "ir/scratch.h"
 #include "passes/plan/cost.h"
 
@@ -90,6 +91,35 @@ find_stash(Drop *d, const Module *stashed)
         const Value *v = map_get(&d->g->values, n->args[0]->name);
         if (v)
             d->stash[v->mark] += n->tensor->bytes;
+    }
+    for (int i = 0; i < stashed->tensors.n; i++) {
+        const Tensor *t = stashed->tensors.at[i];
+        if (t->kind == TENSOR_stash && t->space == SPACE_device)
+            d->all += t->bytes;
+    }
+}
+
+/* Of the gradients of `stashed` that lend; each is written once, or first
+ * where it is not `more`. */
+static void
+find_written(Drop *d, const Module *stashed)
+{
+    Lend lend = lend_find(d->a, stashed);
+    Map bytes = {0};
+    for (int i = 0; i < stashed->tensors.n; i++) {
+        const Tensor *t = stashed->tensors.at[i];
+        if (t->kind == TENSOR_grad && lend.first[i] >= 0)
+            map_put(d->a, &bytes, t->name, (void *)(intptr_t)t->bytes);
+    }
+    for (int i = 0; i < d->atoms.n; i++) {
+        const Node *n = d->atoms.at[i];
+        if (n->op != OP_accumulate || n->phase != PHASE_backward ||
+            node_flag(n, "more"))
+            continue;
+        const Node *kernel = n->graph->owner ? n->graph->owner : n;
+        int64_t more = (intptr_t)map_get(&bytes, n->tensor->name);
+        d->written[kernel->order] += more;
+        d->lent += more;
     }
 }
 
@@ -282,6 +312,13 @@ drop_add(Drop *d, int value)
         bug("%s cannot be made again", d->values.at[value]->name);
 }
 
+int64_t
+drop_kept(const Drop *d)
+{
+    int64_t bytes = d->all - d->saved - d->lent;
+    return bytes > 0 ? bytes : 0;
+}
+
 static void
 find_may(Drop *d)
 {
@@ -307,12 +344,14 @@ drop_new(Arena *a, Graph *main, const Module *stashed)
     d->dropped = ARENA_ARRAY(a, bool, d->values.n + 1);
     d->again = ARENA_ARRAY(a, bool, d->atoms.n + 1);
     d->ns = ARENA_ARRAY(a, int64_t, d->kernels.n + 1);
+    d->written = ARENA_ARRAY(a, int64_t, d->kernels.n + 1);
     d->old = ARENA_ARRAY(a, bool, d->values.n + 1);
     d->view = ARENA_ARRAY(a, int, d->atoms.n + 1);
     d->next_view = ARENA_ARRAY(a, int, d->atoms.n + 1);
     find_old(d);
     find_views(d);
     find_stash(d, stashed);
+    find_written(d, stashed);
     find_may(d);
     return d;
 }

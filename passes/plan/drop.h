@@ -30,6 +30,9 @@ typedef struct Drop {
     int64_t *ns;         /* by kernel: of its part that is made again */
     int64_t total_ns;    /* sum of ns */
     int64_t saved;       /* bytes of the stash that are not needed */
+    int64_t all;         /* bytes of the stash if all is kept */
+    int64_t lent;        /* bytes of gradients where it may lie */
+    int64_t *written;    /* by kernel: of those that it writes first */
     VEC(struct DropStep) trail;
     VEC(int) stack;
 } Drop;
@@ -43,8 +46,11 @@ void drop_add(Drop *d, int value);
 int drop_mark(const Drop *d);
 void drop_undo(Drop *d, int mark);
 
-/* Bytes of the copies and of the stash that are in use at once, about. */
+/* Bytes of the copies and of the stash that are in use at once and do not lie
+ * in gradients, about. */
 int64_t drop_load(const Drop *d);
+/* Bytes of the region of the stash, at least. */
+int64_t drop_kept(const Drop *d);
 
 /* The choice for the graph itself or a copy of its module: copies NAME.re in
  * the backward pass, each right before its first reader there. */

@@ -1,6 +1,6 @@
-/* How much memory the copies and what is still stashed take at once: their
- * lifetimes in the order that the backward pass has, which later passes change
- * only where that helps. */
+/* How much memory the copies and what is still stashed take at once, beside
+ * the gradients that are not written yet: their lifetimes in the order that
+ * the backward pass has, which later passes change only where that helps. */
 #include "passes/plan/drop.h"
 
 #include <limits.h>
@@ -113,6 +113,15 @@ add_stash(Load *x)
     }
 }
 
+/* Gradients lend all their bytes until they are written. */
+static void
+add_lent(Load *x)
+{
+    x->change[0] -= x->d->lent;
+    for (int i = 0; i < x->d->kernels.n; i++)
+        x->change[i] += x->d->written[i];
+}
+
 int64_t
 drop_load(const Drop *d)
 {
@@ -129,6 +138,7 @@ drop_load(const Drop *d)
     for (int i = 0; i < d->kernels.n; i++)
         add_kernel(&x, d->kernels.at[i]);
     add_stash(&x);
+    add_lent(&x);
     int64_t now = 0, most = 0;
     for (int i = 0; i < d->kernels.n; i++) {
         now += x.change[i];

@@ -62,7 +62,7 @@ ladder_judge(Arena *a, Ladder *l, const Rung *r)
 void
 ladder_bound(Rung *r)
 {
-    int64_t bytes = r->kept + r->work;
+    int64_t kept = r->kept > 0 ? r->kept : 0, bytes = kept + r->work;
     r->least = r->others + (r->load > bytes ? r->load : bytes);
 }
 

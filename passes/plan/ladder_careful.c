@@ -4,7 +4,7 @@
 static int64_t
 in_use(const Careful *c)
 {
-    int64_t kept = c->base - c->d->saved, load = drop_load(c->d);
+    int64_t kept = c->workspace + drop_kept(c->d), load = drop_load(c->d);
     return kept > load ? kept : load;
 }
 

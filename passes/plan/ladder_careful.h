@@ -8,8 +8,7 @@ typedef struct Careful {
     Drop *d;         /* with what is dropped already */
     const int *from; /* the values to take from */
     int n;
-    int64_t base; /* bytes of the stash if all is kept, and of the workspace
-                   * that no choice lowers */
+    int64_t workspace; /* bytes that no choice lowers */
 } Careful;
 
 /* The values one after the other, each time the one that costs least time for

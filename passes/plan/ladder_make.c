@@ -36,7 +36,6 @@ typedef struct Make {
     Blocks *blocks;
     int *choice; /* by block */
     VEC(Step) steps;
-    int64_t stash;                   /* bytes of all that is kept */
     int64_t others[HALVINGS + 1];    /* of the other regions */
     int64_t workspace[HALVINGS + 1]; /* of what no choice lowers */
     int64_t head[HALVINGS + 1];      /* ns of the heads */
@@ -73,7 +72,7 @@ add_rung(Make *k, const Values *list)
     ladder_choose(d, &r);
     r.ns = d->total_ns;
     r.load = drop_load(d);
-    r.kept = k->stash - d->saved;
+    r.kept = drop_kept(d);
     drop_undo(d, 0);
     vec_push(k->a, &k->l->at, r);
 }
@@ -253,7 +252,7 @@ add_careful(Make *k, int block, bool others)
         if (i != block)
             add_values_of(k, &list, i);
     Careful c = {.d = k->l->drop, .from = b->large.at, .n = b->large.n};
-    c.base = k->stash + k->workspace[k->n_halvings - 1];
+    c.workspace = k->workspace[k->n_halvings - 1];
     int *order = ARENA_ARRAY(k->a, int, b->large.n + 1);
     ladder_choose(c.d, &(Rung){.values = list.at, .n = list.n});
     int n = careful_find(k->a, &c, order);
@@ -450,7 +449,6 @@ ladder_make(Arena *a, Module *m)
     l->batches = m->train ? m->train->accumulate : 1;
     Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
-    k.stash = kept->region_bytes[REGION_stash];
     int64_t total = ladder_bytes(kept);
     if (!measure_heads(&k, kept))
         return NULL;
