@@ -1,0 +1,172 @@
+#include "passes/plan/pack_tree.h"
+
+/* ---- what is next ---- */
+
+static bool
+better(const Tree *t, int a, int b)
+{
+    const int64_t *least = t->state->least;
+    if (least[a] != least[b])
+        return least[a] < least[b];
+    if (t->priority[a] != t->priority[b])
+        return t->priority[a] > t->priority[b];
+    return a < b;
+}
+
+/* No open neighbour fits below it, so that all of them will lie above. */
+static bool
+nothing_below(const State *s, int i)
+{
+    const PackProblem *p = s->p;
+    for (int k = p->start[i]; k < p->start[i + 1]; k++) {
+        int j = p->near[k];
+        if (s->offset[j] < 0 && s->lifted[j] + p->size[j] <= s->least[i])
+            return false;
+    }
+    return true;
+}
+
+/* May be placed, and rather than `best`. */
+static bool
+is_next(const Tree *t, int i, int best)
+{
+    const State *s = t->state;
+    return !state_is_excluded(s, i) && (best < 0 || better(t, i, best)) &&
+           nothing_below(s, i);
+}
+
+static int
+choose_in(const Tree *t, int section)
+{
+    const State *s = t->state;
+    int best = -1;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        if (best >= 0 && s->lifted[i] > s->least[best])
+            break;
+        if (s->p->first[i] <= section && section <= s->p->last[i] &&
+            is_next(t, i, best))
+            best = i;
+    }
+    return best;
+}
+
+static int
+choose_lowest(const Tree *t, int64_t low)
+{
+    const State *s = t->state;
+    int best = -1;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        if (best >= 0 && s->lifted[i] > s->least[best])
+            break;
+        if (t->order == TREE_LEVEL && s->least[i] >= s->window)
+            continue;
+        if (s->least[i] >= low && is_next(t, i, best))
+            best = i;
+    }
+    return best;
+}
+
+/* -1: there is nothing that may be placed. */
+static int
+choose(const Tree *t, int64_t low)
+{
+    int i = -1;
+    if (t->order == TREE_TIGHTEST)
+        i = choose_in(t, t->state->tightest);
+    return i >= 0 ? i : choose_lowest(t, low);
+}
+
+/* ---- the search ---- */
+
+static bool
+is_lonely(const State *s, int i)
+{
+    const PackProblem *p = s->p;
+    for (int k = p->start[i]; k < p->start[i + 1]; k++)
+        if (s->offset[p->near[k]] < 0)
+            return false;
+    return true;
+}
+
+static bool
+is_to_blame(const State *s, int i)
+{
+    return s->p->first[i] <= s->blame.hi && s->p->last[i] >= s->blame.lo;
+}
+
+static void
+join(Range *r, Range other)
+{
+    r->lo = other.lo < r->lo ? other.lo : r->lo;
+    r->hi = other.hi > r->hi ? other.hi : r->hi;
+}
+
+static bool descend(Tree *t, int64_t low);
+
+static bool
+place(Tree *t, int i)
+{
+    State *s = t->state;
+    Placed x = state_place(s, i);
+    if (descend(t, t->order == TREE_LEVEL ? s->offset[i] : 0))
+        return true;
+    state_take_back(s, x);
+    return false;
+}
+
+/* Places all that is open. The next item is placed where it lies lowest; when
+ * that failed, not there: something open must come below it, which the rest
+ * of the search knows. An item that a failure has nothing to do with is not
+ * moved: the failure goes on to the one before. */
+static bool
+descend(Tree *t, int64_t low)
+{
+    State *s = t->state;
+    int n_excluded = s->excluded.n;
+    Range all = {s->p->n_sections, -1};
+    if (s->n_open == 0)
+        return true;
+    if (s->p->n - s->n_open > t->most)
+        t->most = s->p->n - s->n_open;
+    while (t->steps-- > 0) {
+        if (!state_settle(s, low)) {
+            join(&all, s->blame);
+            break;
+        }
+        int i = choose(t, low);
+        if (i < 0) {
+            all = (Range){0, s->p->n_sections};
+            break;
+        }
+        bool lonely = is_lonely(s, i);
+        if (place(t, i))
+            return true;
+        if (t->steps <= 0)
+            break;
+        if (!is_to_blame(s, i)) {
+            all = s->blame;
+            break;
+        }
+        join(&all, s->blame);
+        if (lonely)
+            break; /* nothing can lie below it */
+        state_exclude(s, i, s->blame);
+    }
+    state_include(s, n_excluded);
+    s->blame = all;
+    return false;
+}
+
+bool
+tree_try(Tree *t, int64_t steps, int64_t *effort)
+{
+    state_clear(t->state);
+    t->steps = steps < *effort ? steps : *effort;
+    t->most = 0;
+    int64_t before = t->steps;
+    bool done = descend(t, 0);
+    *effort -= before - (t->steps > 0 ? t->steps : 0);
+    return done;
+}
