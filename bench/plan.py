@@ -2,14 +2,21 @@
 
 For each model a curve over limits: the stash and workspace that it takes
 without one, cut to parts; the step as `edlc plan` predicts it with the machine
-file of `edlc profile`, and as the emitted program takes. Programs take turns;
-figures are medians. GPT-2 beside tuned PyTorch, without and with
-torch.utils.checkpoint around every block.
+file of `edlc profile`, and as the emitted program takes. With --nodes plans are
+made and predicted from the times of nodes of the program without a limit.
+
+The programs of a model are alive together and take turns step by step, so that
+what disturbs the machine disturbs all of them: times are medians over steps,
+and a ratio is the median of the ratios within a turn. GPT-2 beside tuned
+PyTorch, without and with torch.utils.checkpoint around every block.
 """
 import json
+import math
 import os
+import random
 import re
 import statistics
+import struct
 import subprocess
 import sys
 
@@ -18,6 +25,70 @@ from run import Bench, HERE, SAMPLES, bench_flags, last_json, output
 PARTS = [1, 0.75, 0.5, 0.375, 0.25, 0]  # 0: the smallest that works
 MODELS = [("gpt2", "B=4,T=256", 4), ("gpt2", "B=8,T=512", 3),
           ("unet", "", 12)]
+WARMUP = 1
+TOKENS = 50000
+
+
+class Contestant:
+    """A program that does one step a line."""
+    def __init__(self, front, step):
+        self.p = subprocess.Popen(
+            front + [step, "--turns", "1", "--warmup", str(WARMUP)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.turns = []
+        self.line()
+
+    def line(self):
+        text = self.p.stdout.readline()
+        if not text:
+            sys.exit("bench: a program has ended early")
+        return json.loads(text)
+
+    def turn(self):
+        self.p.stdin.write("\n")
+        self.p.stdin.flush()
+        self.turns.append(self.line()["ms"])
+
+    def end(self):
+        self.p.stdin.close()
+        self.result = last_json(self.p.stdout.read())
+        self.p.wait()
+
+
+def available_mib():
+    text = open("/proc/meminfo").read()
+    return int(re.search(r"MemAvailable: *(\d+)", text)[1]) // 1024
+
+
+def groups(rows):
+    """Of what fits in memory together; the first row is in each."""
+    room = 0.8 * available_mib() * 2**20
+    out = [[]]
+    for r in rows[1:]:
+        if sum(x["total"] for x in out[-1] + [rows[0], r]) > room:
+            out.append([])
+        out[-1].append(r)
+    return [[rows[0]] + g for g in out]
+
+
+def write_inputs(sched, path):
+    """Tokens, or reals, for the inputs that a schedule has."""
+    header, data, draw = {}, b"", random.Random(1)
+    for name, dtype, shape in re.findall(
+            r"(?m)^input (\S+) : (\w+)\[([\d,]*)\]", open(sched).read()):
+        dims = [int(x) for x in shape.split(",") if x]
+        n = math.prod(dims)
+        if dtype == "i32":
+            text = struct.pack(f"<{n}i", *(draw.randrange(TOKENS)
+                                           for _ in range(n)))
+        else:
+            text = struct.pack(f"<{n}f", *(draw.random() for _ in range(n)))
+        header[name] = {"dtype": dtype.upper(), "shape": dims,
+                        "data_offsets": [len(data), len(data) + len(text)]}
+        data += text
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    open(path, "wb").write(struct.pack("<Q", len(head)) + head + data)
 
 
 class PlanBench(Bench):
@@ -43,9 +114,26 @@ class PlanBench(Bench):
         return int(re.search(r"smallest limit that works is (\d+)",
                              done.stderr)[1])
 
+    def node_times(self, model, file, flags, dims):
+        """Of the program without a limit, by random inputs."""
+        name = model + re.sub(r"\W", "", dims)
+        out = os.path.join(self.a.dir, "nodes_" + name)
+        inputs = os.path.join(out, "inputs.safetensors")
+        times = os.path.join(out, "nodes.json")
+        output([self.a.edlc, *flags, "-o", out])
+        output(self.front + ["make", "-s", "-j2", "-C", out, "profile"])
+        write_inputs(os.path.join(out, model + ".sched"), inputs)
+        output(self.front + [os.path.join(out, model + "_profile"), "--quiet",
+                             "--steps=6", "--inputs=" + inputs,
+                             "--profile=" + times])
+        return "--profile=" + times
+
     def rows(self, model, dims):
-        flags = [self.model_file(model), "--machine=" + self.a.machine]
+        file = self.model_file(model)
+        flags = [file, "--machine=" + self.a.machine]
         flags += ["--set=" + dims] if dims else []
+        if self.a.nodes:
+            flags += [self.node_times(model, file, flags, dims)]
         kept = self.plan(flags)
         acts = kept["classes"]["stash"] + kept["classes"]["workspace"]
         rows = []
@@ -81,31 +169,42 @@ class PlanBench(Bench):
 
     def model(self, model, dims, steps):
         rows = self.rows(model, dims)
+        for g in groups(rows):
+            self.take_turns(g, self.a.rounds * steps)
         torch = self.torch(dims, steps) if model == "gpt2" else []
-        ours, theirs = [[] for _ in rows], [[] for _ in torch]
-        for _ in range(self.a.rounds):
-            for r, done in zip(rows, ours):
-                done.append(last_json(output(self.front + [
-                    r["step"], "--steps", str(steps), "--warmup", "1"])))
+        theirs = [[] for _ in torch]
+        for _ in range(self.a.rounds if self.a.torch else 0):
             for command, done in zip(torch, theirs):
                 done.append(last_json(output(self.front + command, self.env)))
-        self.table(model, dims, rows, ours, theirs)
+        self.table(model, dims, rows, [t for t in theirs if t])
 
-    def table(self, model, dims, rows, ours, theirs):
+    def take_turns(self, rows, turns):
+        all = [Contestant(self.front, r["step"]) for r in rows]
+        for _ in range(turns):
+            for c in all:
+                c.turn()
+        for r, c in zip(rows, all):
+            c.end()
+            r["ms"] = statistics.median(c.turns)
+            r["ratio"] = statistics.median(
+                x / y for x, y in zip(c.turns, all[0].turns))
+            r["rss"] = c.result["rss_mib_peak"]
+            if c.result["losses"] != all[0].result["losses"]:
+                sys.exit(f"{r['step']}: other losses under a limit")
+
+    def table(self, model, dims, rows, theirs):
         def ms(runs):
             return statistics.median(r["ms_median"] for r in runs)
-        off, first = [], None
-        for r, runs in zip(rows, ours):
-            now = ms(runs)
-            first = first or (now, r["ns"])
-            off.append(abs(r["ns"] / 1e6 / now - 1))
+        off = []
+        for r in rows:
+            predicted = r["ns"] / 1e6
+            off.append(abs(predicted / r["ms"] - 1))
             print(f"| {model} {dims} | {r['part']:.3f} | "
-                  f"{r['total'] / 2**20:.0f} | {runs[0]['rss_mib_peak']} | "
-                  f"{r['ns'] / 1e6:.4g} | {now:.4g} | "
-                  f"{r['ns'] / 1e6 / now:.2f} | {r['ns'] / first[1]:.3f} | "
-                  f"{now / first[0]:.3f} |", flush=True)
-            if runs[0]["losses"] != ours[0][0]["losses"]:
-                sys.exit(f"{model}: other losses under a limit")
+                  f"{r['total'] / 2**20:.0f} | {r['rss']} | "
+                  f"{predicted:.4g} | {r['ms']:.4g} | "
+                  f"{predicted / r['ms']:.2f} | "
+                  f"{r['ns'] / rows[0]['ns']:.3f} | {r['ratio']:.3f} |",
+                  flush=True)
         for what, runs in zip(("PyTorch", "PyTorch, checkpoint"), theirs):
             print(f"| {what} {dims} | | | {runs[0]['rss_mib_peak']:.0f} | | "
                   f"{ms(runs):.4g} | | | {ms(runs) / ms(theirs[0]):.3f} |",
@@ -118,6 +217,9 @@ class PlanBench(Bench):
 def main():
     ap = bench_flags(__doc__)
     ap.add_argument("--machine", help="a machine file; else it is measured")
+    ap.add_argument("--nodes", action="store_true",
+                    help="plan with the times of nodes, too")
+    ap.add_argument("--no-torch", dest="torch", action="store_false")
     ap.add_argument("--parts", type=lambda s: [float(x) for x in s.split(",")],
                     default=PARTS, help="of stash and workspace: 1,0.5,0.25")
     b = PlanBench(ap.parse_args())

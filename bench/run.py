@@ -94,7 +94,8 @@ class Bench:
         """bench/step.c with what edlc wrote to a folder."""
         output(self.front + ["make", "-s", "-j2", "-C", out])
         objects = [f for f in os.listdir(out)
-                   if f.endswith(".o") and not f.endswith("_main.o")]
+                   if re.fullmatch(r"[^.]+\.o", f)
+                   and not f.endswith("_main.o")]
         output(["cc", "-O2", "-std=c11", "-D_GNU_SOURCE",
                 f"-DMODEL={model}_model", "-I.", "-o", "step",
                 os.path.join(HERE, "step.c")] + sorted(objects)

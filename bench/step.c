@@ -1,8 +1,11 @@
 /* bench/step.c: times the steps of an emitted model. Built beside its files
  * with -DMODEL=gpt2_model. Prints one JSON object; with --kernels first a
- * line a kernel: processor time of its pieces, calls, address. */
+ * line a kernel: processor time of its pieces, calls, address. With --turns 1
+ * it waits for a line before each step and answers one, until its input ends:
+ * so several programs run in turns. */
 #include "edl.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +243,18 @@ flag(int argc, char **argv, const char *name, const char *otherwise)
     return otherwise;
 }
 
+/* Answers the step before, and waits; false when no more are wanted. */
+static bool
+next_turn(double last)
+{
+    int c;
+    printf("{\"ms\": %.3f}\n", last);
+    fflush(stdout);
+    while ((c = getchar()) != EOF && c != '\n')
+        continue;
+    return c != EOF;
+}
+
 static double ms[MAX_STEPS], losses[MAX_STEPS];
 
 int
@@ -251,8 +266,10 @@ main(int argc, char **argv)
     const char *params = flag(argc, argv, "--params", NULL);
     const char *tokens = flag(argc, argv, "--tokens", NULL);
     int kernels = atoi(flag(argc, argv, "--kernels", "0"));
+    bool turns = atoi(flag(argc, argv, "--turns", "0"));
     static Bench b;
     static EdlInstance m;
+    steps = turns ? MAX_STEPS : steps;
     if (steps <= warm || steps > MAX_STEPS)
         return 2;
     b.pool = edl_pool_new(atoi(flag(argc, argv, "--threads", "2")));
@@ -279,6 +296,10 @@ main(int argc, char **argv)
     double cpu = 0;
     for (int i = 0; i < steps; i++) {
         EdlMetrics out;
+        if (turns && i >= warm && !next_turn(ms[i > 0 ? i - 1 : 0]))
+            steps = i;
+        if (i == steps)
+            break;
         if (i == warm) {
             b.nspent = 0;
             cpu = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -289,6 +310,8 @@ main(int argc, char **argv)
         losses[i] = out.loss;
     }
     cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    if (steps <= warm)
+        return 0;
     report(&b, ms, cpu, losses, steps, warm);
     return 0;
 }

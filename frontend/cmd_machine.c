@@ -56,10 +56,13 @@ take_times(Session *s, Module *m)
     Map *times = ARENA_NEW(s->arena, Map);
     *k = *machine_of(m);
     k->measured = times;
-    for (int i = 0; i < file.entries.n; i++)
-        if (is_training(&file.entries.at[i]))
-            map_put(s->arena, times, file.entries.at[i].node,
-                    &file.entries.at[i].ns);
+    for (int i = 0; i < file.entries.n; i++) {
+        const ProfileEntry *e = &file.entries.at[i];
+        MeasuredKernel *t = ARENA_NEW(s->arena, MeasuredKernel);
+        *t = (MeasuredKernel){e->ns, e->bytes};
+        if (is_training(e))
+            map_put(s->arena, times, e->node, t);
+    }
     m->machine = k;
     return true;
 }

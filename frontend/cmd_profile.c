@@ -125,14 +125,18 @@ run_probe(const Build *b, int steps, int threads, ProfileFile *out)
 
 /* ---- rates ---- */
 
-static const Node *
-find_node(const Module *m, const ProfileEntry *e)
+/* What nodes of that name do; those that read or view a tensor do nothing, and
+ * may be called as the kernel that changes it. */
+static Work
+find_work(const Module *m, const ProfileEntry *e)
 {
     const Graph *g = module_graph(m, e->graph);
-    for (const Node *n = g ? g->first : NULL; n; n = n->next)
-        if (strcmp(work_name(n), e->node) == 0)
-            return n;
-    return NULL;
+    for (const Node *n = g ? g->first : NULL; n; n = n->next) {
+        Work w = work_kernel(n);
+        if (!work_is_none(&w) && strcmp(work_name(n), e->node) == 0)
+            return w;
+    }
+    return (Work){0};
 }
 
 static void
@@ -140,10 +144,9 @@ fit_rates(Session *s, const Module *m, const ProfileFile *p, Machine *k)
 {
     VEC(FitKernel) kernels = {0};
     for (int i = 0; i < p->entries.n; i++) {
-        const Node *n = find_node(m, &p->entries.at[i]);
-        Work w = n ? work_kernel(n) : (Work){0};
+        Work w = find_work(m, &p->entries.at[i]);
         FitKernel x = {w, p->entries.at[i].ns};
-        if (n && !work_is_none(&w) && x.ns > 0)
+        if (!work_is_none(&w) && x.ns > 0)
             vec_push(s->arena, &kernels, x);
     }
     fit_machine(s->arena, k, kernels.at, kernels.n);

@@ -18,8 +18,11 @@ read_entry(Session *s, const json_t *x, ProfileFile *out)
     double value = json_number_value(ns);
     if (!graph || !node || !json_is_number(ns) || value < 0 || value > 1e15)
         return false;
+    const json_t *bytes = json_object_get(x, "bytes");
+    double moved = json_is_number(bytes) ? json_number_value(bytes) : -1;
     ProfileEntry e = {arena_strndup(s->arena, graph, strlen(graph)),
-                      arena_strndup(s->arena, node, strlen(node)), value};
+                      arena_strndup(s->arena, node, strlen(node)),
+                      value, moved < 1e18 ? moved : -1};
     vec_push(s->arena, &out->entries, e);
     return true;
 }

@@ -6,7 +6,7 @@
 
 typedef struct ProfileEntry {
     const char *graph, *node;
-    double ns;
+    double ns, bytes; /* bytes: that it moved; negative: unknown */
 } ProfileEntry;
 
 typedef struct ProfileFile {

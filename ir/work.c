@@ -16,6 +16,38 @@ elements(const Node *n)
     return most;
 }
 
+/* How often rows are walked. */
+static int
+row_walks(const Node *n)
+{
+    switch ((int)n->op) {
+    case OP_layernorm_grad:
+        return 4;
+    case OP_layernorm:
+    case OP_rmsnorm_grad:
+    case OP_softmax:
+    case OP_log_softmax:
+        return 3;
+    case OP_rmsnorm:
+    case OP_softmax_grad:
+    case OP_log_softmax_grad:
+    case OP_logsumexp:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+/* A gather or scatter walks what it takes, not its table. */
+static double
+table_elements(const Node *n)
+{
+    bool scatter = n->op == OP_embedding_grad || n->op == OP_take_grad ||
+                   n->op == OP_take_along_grad;
+    const Value *v = scatter ? n->args[0] : n->results[0];
+    return (double)type_elements(&v->type);
+}
+
 static double
 product_flops(const Node *n)
 {
@@ -120,8 +152,12 @@ work_add(Work *w, const Node *n)
         add_attention(w, n, 5);
     else if (n->op == OP_opaque)
         w->ns += (double)node_int(n, "time", 0);
-    else if (!is_free(n))
-        w->amount[class_of(n)] += elements(n);
+    else if (!is_free(n)) {
+        WorkClass class = class_of(n);
+        w->amount[class] += class == WORK_table ? table_elements(n)
+                            : class == WORK_row ? row_walks(n) * elements(n)
+                                                : elements(n);
+    }
 }
 
 /* ---- kernels ---- */

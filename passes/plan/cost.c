@@ -42,32 +42,43 @@ cost_ns(const Work *w, const Machine *k)
     return all < MOST_NS ? (int64_t)all : (int64_t)MOST_NS;
 }
 
-/* NULL: not measured. */
-static const double *
-measured_ns(const Machine *k, const char *name)
+/* As measured; negative: it was not. A head in other chunks moves other bytes
+ * than it did then, and takes as much longer as is predicted. */
+static double
+measured_ns(const Machine *k, const Node *n, const Work *w)
 {
-    return k->measured ? map_get(k->measured, name) : NULL;
+    const MeasuredKernel *t =
+        k->measured ? map_get(k->measured, work_name(n)) : NULL;
+    if (!t || work_is_none(w))
+        return -1;
+    Work then = *w;
+    if (t->bytes >= 0)
+        then.bytes = (int64_t)t->bytes;
+    if (then.bytes == w->bytes)
+        return t->ns;
+    double predicted = (double)cost_ns(&then, k);
+    return predicted > 0 ? t->ns * (double)cost_ns(w, k) / predicted : t->ns;
 }
 
 int64_t
 cost_kernel(const Node *n)
 {
     const Machine *k = machine_of(n->graph->module);
-    const double *ns = measured_ns(k, work_name(n));
     Work w = work_kernel(n);
-    return ns && !work_is_none(&w) ? (int64_t)*ns : cost_ns(&w, k);
+    double ns = measured_ns(k, n, &w);
+    return ns >= 0 ? cost_whole(ns) : cost_ns(&w, k);
 }
 
 int64_t
 cost_part(const Work *part, const Node *kernel)
 {
     const Machine *k = machine_of(kernel->graph->module);
-    const double *ns = measured_ns(k, work_name(kernel));
     Work whole = work_kernel(kernel);
+    double ns = measured_ns(k, kernel, &whole);
     int64_t predicted = cost_ns(&whole, k), now = cost_ns(part, k);
-    if (!ns || predicted <= 0)
+    if (ns < 0 || predicted <= 0)
         return now;
-    return (int64_t)((double)now * (*ns / (double)predicted));
+    return cost_whole((double)now * (ns / (double)predicted));
 }
 
 int64_t

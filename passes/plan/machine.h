@@ -21,6 +21,12 @@ typedef struct RateCurve {
     int n;
 } RateCurve;
 
+/* Of a kernel of a program that ran. */
+typedef struct MeasuredKernel {
+    double ns;
+    double bytes; /* that it moved; negative: unknown */
+} MeasuredKernel;
+
 typedef struct Machine {
     const char *name;
     const char *target; /* c or cuda */
@@ -29,7 +35,7 @@ typedef struct Machine {
 #undef NUMBER
     RateCurve rate[WORK_COUNT];
     VEC(ProductChoice) products; /* the fastest algorithms, as measured */
-    const Map *measured; /* work_name -> double *, ns of a kernel; or NULL */
+    const Map *measured; /* work_name -> MeasuredKernel *; or NULL */
 } Machine;
 
 /* What is taken without a file: target cuda is an H200, any other the two
