@@ -254,7 +254,7 @@ emit_rows(Kernel *k, const Sweep *s)
     static const char *const names[] = {"m", "v"};
     bool adam = first_of(s)->op == OP_adamw;
     Emit *e = &k->out;
-    int64_t pieces = 0;
+    int64_t pieces = 0, each = sweep_piece(k);
     emit_line(e, "/* places are elements from the start of the region */");
     emit_line(e, "static const struct {");
     emit_line(e, "    int64_t first, n, p, g%s%s%s%s;",
@@ -276,7 +276,7 @@ emit_rows(Kernel *k, const Sweep *s)
         emit_line(e, "    %s, %s, %s},", emit_string(&row),
                   c_double(k->cg->arena, node_float(n, "weight_decay", 0)),
                   c_double(k->cg->arena, node_float(n, "lr_scale", 1)));
-        pieces += (count + sweep_piece(k) - 1) / sweep_piece(k);
+        pieces += (count + each - 1) / each;
     }
     emit_line(e, "};");
     return pieces;
