@@ -8,7 +8,7 @@ in_use(const Careful *c)
     return kept > load ? kept : load;
 }
 
-/* ns for a byte; negative: nothing falls. */
+/* ns for a byte, or what stands for that; negative: nothing falls. */
 static double
 price(const Careful *c, int value, int64_t now)
 {
@@ -17,8 +17,8 @@ price(const Careful *c, int value, int64_t now)
     int64_t ns = d->total_ns;
     drop_add(d, value);
     int64_t falls = now - in_use(c);
-    double price =
-        falls > 0 ? (double)(d->total_ns - ns) / (double)falls : -1;
+    double costs = c->at_any_price ? 1 : (double)(d->total_ns - ns);
+    double price = falls > 0 ? costs / (double)falls : -1;
     drop_undo(d, mark);
     return price;
 }

@@ -9,6 +9,7 @@ typedef struct Careful {
     const int *from; /* the values to take from */
     int n;
     int64_t workspace; /* bytes that no choice lowers */
+    bool at_any_price; /* the one that lowers it most, whatever it costs */
 } Careful;
 
 /* The values one after the other, each time the one that costs least time for

@@ -242,16 +242,16 @@ add_all_spaced(Make *k)
     }
 }
 
-/* With all that the other blocks may drop, and with none of it. */
 static void
-add_careful(Make *k, int block, bool others)
+add_careful(Make *k, int block, bool others, bool at_any_price)
 {
     const Block *b = &k->blocks->at.at[block];
     Values list = {0};
     for (int i = 0; others && i < k->blocks->at.n; i++)
         if (i != block)
             add_values_of(k, &list, i);
-    Careful c = {.d = k->l->drop, .from = b->large.at, .n = b->large.n};
+    Careful c = {.d = k->l->drop, .from = b->large.at, .n = b->large.n,
+                 .at_any_price = at_any_price};
     c.workspace = k->workspace[k->n_halvings - 1];
     int *order = ARENA_ARRAY(k->a, int, b->large.n + 1);
     ladder_choose(c.d, &(Rung){.values = list.at, .n = list.n});
@@ -265,6 +265,8 @@ add_careful(Make *k, int block, bool others)
     }
 }
 
+/* With all that the other blocks may drop, and with none of it; and so that
+ * the smallest rung is the same whatever the rates of the machine are. */
 static void
 add_all_careful(Make *k)
 {
@@ -272,9 +274,10 @@ add_all_careful(Make *k)
         const Block *b = &k->blocks->at.at[i];
         if (b->name || b->large.n > CAREFUL)
             continue;
-        add_careful(k, i, true);
+        add_careful(k, i, true, false);
+        add_careful(k, i, true, true);
         if (k->blocks->at.n > 1)
-            add_careful(k, i, false);
+            add_careful(k, i, false, false);
     }
 }
 
