@@ -1,9 +1,9 @@
 /* edl_kernel.h: what emitted kernels call. C11 and C++17.
  *
  * Everything is static inline, free of branches that depend on data and of
- * calls into libm (edl_sinf, edl_cosf and edl_powf excepted), so a compiler
- * turns a loop over it into vectors; an element's bits do not depend on its
- * place. Compile with -ffp-contract=off. docs/api.md has their errors. */
+ * calls into libm, so a compiler turns a loop over it into vectors; an
+ * element's bits do not depend on its place. Compile with -ffp-contract=off.
+ * docs/api.md has their errors. */
 #ifndef EDL_KERNEL_H
 #define EDL_KERNEL_H
 
@@ -203,12 +203,31 @@ edl_expf(float x)
     return edl_exp_parts(x, 0.0f);
 }
 
+/* e^(x + lo) of |x| <= 88 for a small lo, so no denormals: what 1 + r loses
+ * in rounding is not given back. */
+EDL_INLINE float
+edl_exp_short(float x, float lo)
+{
+    float t = edl_fmaf(x, 0x1.715476p+0f, 0x1.8p+23f); /* round(x / ln 2) */
+    float k = t - 0x1.8p+23f;
+    float high = edl_fmaf(k, -0x1.62e4p-1f, x); /* exact */
+    float r = high + edl_fmaf(k, -0x1.7f7d1cp-20f, lo);
+    float p = 0x1.9df7f8p-13f;
+    p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
+    p = edl_fmaf(p, r, 0x1.11131p-7f);
+    p = edl_fmaf(p, r, 0x1.5554e8p-5f);
+    p = edl_fmaf(p, r, 0x1.555554p-3f);
+    p = edl_fmaf(p, r, 0.5f);
+    return (1.0f + edl_fmaf(p, r * r, r)) *
+           edl_pow2i(edl_bits(t) - 0x4b400000u);
+}
+
 /* e^x of a weight next to which that of x = 0 stands: 0 where the result
  * would be a denormal, which many processors are slow to compute. */
 EDL_INLINE float
 edl_weightf(float x)
 {
-    float y = edl_expf(x < -87.0f ? -87.0f : x);
+    float y = edl_exp_short(x < -87.0f ? -87.0f : x, 0.0f);
     return x < -87.0f ? 0.0f : y;
 }
 
@@ -393,30 +412,18 @@ edl_gelu_erf_slopef(float x)
     return edl_fmaf(c * 0x1.988454p-2f, bell, p); /* 1/sqrt(2 pi) */
 }
 
-/* What lies behind GELU_END is 0 or x, and e^-u is a normal number before. */
+/* What lies behind it is 0 or x, and e^-u is a normal number before. */
 #define EDL_GELU_END 9.9f
 
-/* e^-u for u = 2 sqrt(2/pi) (x + 0.044715 x^3) of |x| <= EDL_GELU_END: the
- * exponential without what its own last place needs, with the rounding error
- * of u, which would be many of them. */
+/* e^-u for u = 2 sqrt(2/pi) (x + 0.044715 x^3) of |x| <= EDL_GELU_END, with
+ * the rounding error of u, which would be many last places of the result. */
 EDL_INLINE float
 edl_gelu_exp(float x)
 {
     float s = x * x;
     float p = edl_fmaf(s, 0x1.2444f2p-4f, 0x1.988454p+0f);
-    float u = x * p, lo = edl_fmaf(x, p, -u);
-    float t = edl_fmaf(u, -0x1.715476p+0f, 0x1.8p+23f);
-    uint32_t n = edl_bits(t) - 0x4b400000u;
-    float k = t - 0x1.8p+23f;
-    float high = edl_fmaf(k, -0x1.62e4p-1f, -u);
-    float r = high + edl_fmaf(k, -0x1.7f7d1cp-20f, -lo);
-    float q = 0x1.9df7f8p-13f;
-    q = edl_fmaf(q, r, 0x1.6d4cdap-10f);
-    q = edl_fmaf(q, r, 0x1.11131p-7f);
-    q = edl_fmaf(q, r, 0x1.5554e8p-5f);
-    q = edl_fmaf(q, r, 0x1.555554p-3f);
-    q = edl_fmaf(q, r, 0.5f);
-    return (1.0f + edl_fmaf(q, r * r, r)) * edl_pow2i(n);
+    float u = x * p;
+    return edl_exp_short(-u, -edl_fmaf(x, p, -u));
 }
 
 /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x / (1 + e^-u) */
@@ -438,25 +445,7 @@ edl_gelu_tanh_slopef(float x)
     return x < -EDL_GELU_END ? 0.0f : y;
 }
 
-/* ---- through libm, in double: right wherever libm is, rounded once ---- */
-
-EDL_INLINE float
-edl_sinf(float x)
-{
-    return (float)sin((double)x);
-}
-
-EDL_INLINE float
-edl_cosf(float x)
-{
-    return (float)cos((double)x);
-}
-
-EDL_INLINE float
-edl_powf(float a, float b)
-{
-    return (float)pow((double)a, (double)b);
-}
+#include "edl_double.h"
 
 /* ---- 16-bit floats ---- */
 

@@ -7,8 +7,9 @@
 #include "edl_tiles.h"
 
 enum {
-    FEW_ROWS = 64,    /* not worth a packed panel */
-    FEW_COLUMNS = 128 /* not worth packed bands */
+    FEW_ROWS = 64,      /* not worth a packed panel, */
+    FEW_COLUMNS = 48,   /* packed bands of rows that lie across, */
+    SOME_COLUMNS = 128, /* or of others */
 };
 
 #if EDL_X86
@@ -252,9 +253,10 @@ terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
 static bool
 needs_bands(const EdlProduct *s, int64_t rows, int64_t columns)
 {
-    if (columns <= FEW_COLUMNS)
-        return s->a_col != 1 && s->a_row != 1;
-    return s->a_col != 1 || (s->a_row % 1024 == 0 && rows > FEW_ROWS);
+    if (s->a_col == 1)
+        return s->a_row % 1024 == 0 && rows > FEW_ROWS &&
+               columns > SOME_COLUMNS;
+    return s->a_row != 1 || columns > FEW_COLUMNS;
 }
 
 static void

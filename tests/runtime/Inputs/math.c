@@ -1,7 +1,8 @@
 /* The functions of edl_kernel.h against libm in double: the largest error in
  * units of the result's last place, and a hash of all results, over every
- * float whose bits are a multiple of argument 1. Argument 2: there is no fma
- * in hardware. Exit 1 when an error is above its bound. */
+ * float whose bits are a multiple of argument 1, and at zeros, denormals,
+ * infinities and NaN. Argument 2: there is no fma in hardware. Exit 1 when an
+ * error is above its bound. */
 #include "edl_kernel.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ MANY(gelu_erff)
 MANY(gelu_erf_slopef)
 MANY(gelu_tanhf)
 MANY(gelu_tanh_slopef)
+MANY(weightf)
 MANY(sinf)
 MANY(cosf)
 
@@ -121,8 +123,9 @@ static const Fn fns[] = {
      -30, 30},
     {"gelu_tanh_slope", many_gelu_tanh_slopef, gelu_tanh_slope, 4.0, 0x1p-2,
      -30, 30},
-    {"sin", many_sinf, sin, 0.51, 0, -1e30f, 1e30f},
-    {"cos", many_cosf, cos, 0.51, 0, -1e30f, 1e30f},
+    {"weight", many_weightf, exp, 1.5, 0, -87, 88},
+    {"sin", many_sinf, sin, 0.51, 0, -INFINITY, INFINITY},
+    {"cos", many_cosf, cos, 0.51, 0, -INFINITY, INFINITY},
 };
 
 static double
@@ -142,6 +145,35 @@ error(double right, float got, double floor)
     if (ulp < 0x1p-149)
         ulp = 0x1p-149;
     return fabs(right - (double)got) / ulp;
+}
+
+/* The functions that are right wherever libm is, zeros' signs included. */
+static int
+at_ends(const Fn *f)
+{
+    static const char *const whole[] = {"exp", "log", "log1p", "tanh",
+                                        "erf", "sin", "cos"};
+    static const float ends[] = {
+        0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
+        0x1p-126f, -0x1p-126f, 1.0f, -1.0f, 0x1.fffffep+127f,
+        -0x1.fffffep+127f, 88.7f, 88.8f, -87.4f, -103.9f, -104.1f};
+    enum { ENDS = sizeof ends / sizeof *ends };
+    static float x[LOOP], y[LOOP];
+    int bad = 0, counts = 0;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        counts |= strcmp(f->name, whole[i]) == 0;
+    for (int i = 0; i < LOOP; i++)
+        x[i] = ends[i % ENDS];
+    f->many(x, y);
+    for (int i = 0; counts && i < LOOP; i++) {
+        double right = f->right(x[i]);
+        int same = right != 0 || !signbit(right) == !signbit(y[i]);
+        if (same && error(right, y[i], 0) <= 2)
+            continue;
+        printf("%s(%g) is %g, not %g\n", f->name, x[i], y[i], right);
+        bad = 1;
+    }
+    return bad;
 }
 
 static int
@@ -173,12 +205,74 @@ measure(const Fn *f, uint32_t stride, double factor)
     return bad;
 }
 
+static void
+many_powf(const float *x, const float *y, float *z)
+{
+    for (int i = 0; i < LOOP; i++)
+        z[i] = edl_powf(x[i], y[i]);
+}
+
+static uint32_t
+draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 32);
+}
+
+/* Any float, a small multiple of 1/4, or one that is special. */
+static float
+draw_float(uint64_t *state)
+{
+    static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY,
+                                    -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
+                                    16777215.0f, -16777215.0f, 16777216.0f,
+                                    0.99999994f, 1.0000001f, 0.5f, 3.0f};
+    uint32_t kind = draw(state) >> 28, u = draw(state);
+    if (kind < 4)
+        return special[u >> 28];
+    return kind < 8 ? edl_float(u) : (float)((int32_t)u >> 24) * 0.25f;
+}
+
+static int
+measure_pow(void)
+{
+    static float x[LOOP], y[LOOP], z[LOOP];
+    uint64_t state = 1, hash = 0;
+    double worst = 0;
+    float at[2] = {0, 0};
+    for (int n = 0; n < 100; n++) {
+        for (int i = 0; i < LOOP; i++) {
+            x[i] = draw_float(&state);
+            y[i] = draw_float(&state);
+        }
+        many_powf(x, y, z);
+        for (int i = 0; i < LOOP; i++) {
+            hash = hash * 0x100000001b3u + edl_bits(z[i] == z[i] ? z[i] : 0);
+            double right = pow(x[i], y[i]);
+            double e = error(right, z[i], 0);
+            if (right == 0 && !signbit(right) != !signbit(z[i]))
+                e = 1e9;
+            if (e > worst) {
+                worst = e;
+                at[0] = x[i];
+                at[1] = y[i];
+            }
+        }
+    }
+    printf("%-16s %7.3f ulp at %.9g, %.9g, hash %016llx%s\n", "pow", worst,
+           at[0], at[1], (unsigned long long)hash,
+           worst > 0.51 ? "  TOO MUCH" : "");
+    return worst > 0.51;
+}
+
 int
 main(int argc, char **argv)
 {
     uint32_t stride = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 10007;
     int bad = 0;
-    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
         bad |= measure(&fns[i], stride, argc > 2 ? 2 : 1);
-    return bad;
+        bad |= at_ends(&fns[i]);
+    }
+    return bad | measure_pow();
 }
