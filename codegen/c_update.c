@@ -9,7 +9,9 @@ enum {
     SWEEP_PIECE = 32768,
     LEAST_SWEEP_PIECE = 2048,
     FEW_SWEEP_PIECES = 32,
-    DEVICE_PIECE = 8192
+    DEVICE_PIECE = 8192,
+    MANY_ELEMENTS = 1 << 22, /* of a sweep: from memory, not from a cache */
+    AHEAD = 256
 };
 
 /* ---- tables ---- */
@@ -233,16 +235,22 @@ state_of(const Node *n, int i)
     return n->args[n->op == OP_adamw ? 2 + i : 4];
 }
 
+static int64_t
+sweep_elements(const Sweep *s)
+{
+    int64_t all = 0;
+    for (int i = 0; i < s->nodes.n; i++)
+        all += type_elements(&s->nodes.at[i]->args[0]->type);
+    return all;
+}
+
 /* Elements of a piece: less where there would be few pieces. */
 static int64_t
 sweep_piece(const Kernel *k)
 {
-    const Sweep *s = k->aux;
-    int64_t all = 0, piece = SWEEP_PIECE;
+    int64_t all = sweep_elements(k->aux), piece = SWEEP_PIECE;
     if (k->cg->cuda)
         return DEVICE_PIECE;
-    for (int i = 0; i < s->nodes.n; i++)
-        all += type_elements(&s->nodes.at[i]->args[0]->type);
     while (piece > LEAST_SWEEP_PIECE && all < FEW_SWEEP_PIECES * piece)
         piece /= 2;
     return piece;
@@ -306,6 +314,52 @@ emit_no_fault(Kernel *k)
     emit_line(&k->out, "    return;");
 }
 
+/* What a sweep does to the element at index `at`. */
+typedef void ElementFn(Kernel *k, const Sweep *s, const char *at);
+
+/* Elements lo to hi of a piece. A processor does not follow four streams of
+ * memory well by itself: a line of each of `arrays`, a letter each, is asked
+ * for in time. */
+static void
+each_element(Kernel *k, const Sweep *s, ElementFn *element, const char *arrays)
+{
+    Emit *e = &k->out;
+    if (k->cg->cuda || sweep_elements(s) < MANY_ELEMENTS) {
+        open_elements(k);
+        element(k, s, "c");
+        emit_close(e, "");
+        return;
+    }
+    emit_line(e, "int64_t c = lo;");
+    emit_open(e, "for (; c + 16 <= hi; c += 16)");
+    for (; *arrays; arrays++)
+        emit_line(e, "EDL_AHEAD(%c + c + %d);", *arrays, AHEAD);
+    emit_open(e, "for (int l = 0; l < 16; l++)");
+    element(k, s, "c + l");
+    emit_close(e, "");
+    emit_close(e, "");
+    emit_open(e, "for (; c < hi; c++)");
+    element(k, s, "c");
+    emit_close(e, "");
+}
+
+static void
+adamw_element(Kernel *k, const Sweep *s, const char *at)
+{
+    const Node *n = first_of(s);
+    Arena *a = k->cg->arena;
+    Emit *e = &k->out;
+    double b1 = node_float(n, "beta1", 0.9), b2 = node_float(n, "beta2", 0.999);
+    emit_line(e, "const float grad = g[%s] * by;", at);
+    emit_line(e, "m[%s] = %s * m[%s] + %s * grad;", at, c_number(a, DT_f32, b1),
+              at, c_number(a, DT_f32, 1 - b1));
+    emit_line(e, "v[%s] = %s * v[%s] + %s * grad * grad;", at,
+              c_number(a, DT_f32, b2), at, c_number(a, DT_f32, 1 - b2));
+    emit_line(e, "p[%s] = p[%s] * keep -", at, at);
+    emit_line(e, "       step * m[%s] / (edl_sqrtf(v[%s]) * root + %s);", at,
+              at, c_number(a, DT_f32, node_float(n, "eps", 1e-8)));
+}
+
 /* As PyTorch's AdamW: decoupled decay, eps outside the root. */
 static void
 emit_adamw(Kernel *k, const Sweep *s, const char *param,
@@ -328,16 +382,25 @@ emit_adamw(Kernel *k, const Sweep *s, const char *param,
     emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state[0]);
     emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state[1]);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
-    open_elements(k);
-    emit_line(e, "const float grad = g[c] * by;");
-    emit_line(e, "m[c] = %s * m[c] + %s * grad;", c_number(a, DT_f32, b1),
-              c_number(a, DT_f32, 1 - b1));
-    emit_line(e, "v[c] = %s * v[c] + %s * grad * grad;",
-              c_number(a, DT_f32, b2), c_number(a, DT_f32, 1 - b2));
-    emit_line(e, "p[c] = p[c] * keep -");
-    emit_line(e, "       step * m[c] / (edl_sqrtf(v[c]) * root + %s);",
-              c_number(a, DT_f32, node_float(n, "eps", 1e-8)));
-    emit_close(e, "");
+    each_element(k, s, adamw_element, "gpmv");
+}
+
+static void
+sgd_element(Kernel *k, const Sweep *s, const char *at)
+{
+    const Node *n = first_of(s);
+    Emit *e = &k->out;
+    const char *momentum =
+        c_number(k->cg->arena, DT_f32, node_float(n, "momentum", 0));
+    emit_line(e, "const float grad = g[%s] * by + decay * p[%s];", at, at);
+    if (s->n_state)
+        emit_line(e, "v[%s] = %s * v[%s] + grad;", at, momentum, at);
+    if (s->n_state && node_flag(n, "nesterov"))
+        emit_line(e, "p[%s] -= rate * (grad + %s * v[%s]);", at, momentum, at);
+    else if (s->n_state)
+        emit_line(e, "p[%s] -= rate * v[%s];", at, at);
+    else
+        emit_line(e, "p[%s] -= rate * grad;", at);
 }
 
 static void
@@ -345,9 +408,7 @@ emit_sgd(Kernel *k, const Sweep *s, const char *param,
          const char *const *state, const char *grads)
 {
     const Node *n = first_of(s);
-    Arena *a = k->cg->arena;
     Emit *e = &k->out;
-    const char *momentum = c_number(a, DT_f32, node_float(n, "momentum", 0));
     emit_line(e, "const float rate = (float)((double)*%s * rows[i].rate);",
               operand(k, n, 2));
     emit_line(e, "const float decay = (float)rows[i].decay;");
@@ -356,15 +417,7 @@ emit_sgd(Kernel *k, const Sweep *s, const char *param,
     if (s->n_state)
         emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state[0]);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
-    open_elements(k);
-    emit_line(e, "const float grad = g[c] * by + decay * p[c];");
-    if (s->n_state)
-        emit_line(e, "v[c] = %s * v[c] + grad;", momentum);
-    if (s->n_state && node_flag(n, "nesterov"))
-        emit_line(e, "p[c] -= rate * (grad + %s * v[c]);", momentum);
-    else
-        emit_line(e, "p[c] -= rate * %s;", s->n_state ? "v[c]" : "grad");
-    emit_close(e, "");
+    each_element(k, s, sgd_element, s->n_state ? "gpv" : "gp");
 }
 
 static void
