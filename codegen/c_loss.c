@@ -93,7 +93,7 @@ classes_grad(Cells *c, const Classes *cl, Dtype d, int x, int lse, int scale,
 {
     Arena *a = c->k->cg->arena;
     bool f64 = d == DT_f64;
-    const char *p = f64 ? "exp(%0 - %1)" : "edl_expf(%0 - %1)";
+    const char *p = f64 ? "exp(%0 - %1)" : "edl_weightf(%0 - %1)";
     if (cl->smoothing != 0)
         p = arena_printf(a, "(%s - %s)", p,
                          c_number(a, d, cl->smoothing / (double)cl->n));
@@ -113,7 +113,7 @@ classes_emit_hit(Cells *c, const Classes *cl, Dtype d, int lse, int scale,
     const char *by = cells_need(c, scale), *l = cells_need(c, lse);
     emit_line(e, "const %s hit =", c_compute(d));
     emit_line(e, "    %s * (%s(%s - %s) - %s);", by,
-              d == DT_f64 ? "exp" : "edl_expf", own, l,
+              d == DT_f64 ? "exp" : "edl_weightf", own, l,
               c_number(c->k->cg->arena, d, 1 - cl->smoothing + e_n));
 }
 

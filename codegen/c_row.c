@@ -35,7 +35,7 @@ static int
 exponent(Cells *c, int x, int shift)
 {
     int d = cells_expr2(c, of(c, x), "d", "%0 - %1", x, shift);
-    return function(c, "e", "edl_expf(%0)", "exp(%0)", d);
+    return function(c, "e", "edl_weightf(%0)", "exp(%0)", d);
 }
 
 /* The largest of the row, to subtract; 0 where that is -inf. */
@@ -133,7 +133,7 @@ log_softmax_grad_row(Cells *c, const Node *n)
 {
     int dy = wide_value(c, n->args[0]), y = wide_value(c, n->args[1]);
     int sum = cells_fold(c, FOLD_sum, "total", dy);
-    int in[] = {dy, function(c, "e", "edl_expf(%0)", "exp(%0)", y), sum};
+    int in[] = {dy, function(c, "e", "edl_weightf(%0)", "exp(%0)", y), sum};
     bind_row(
         c, n->results[0],
         cells_expr(c, of(c, dy), n->results[0]->name, "%0 - %1 * %2", 3, in));
@@ -150,7 +150,7 @@ logsumexp_grad_row(Cells *c, const Node *n)
              cells_expr(c, of(c, x), n->results[0]->name,
                         f64 ? "%2 == -INFINITY ? 0.0 : %0 * exp(%1 - %2)"
                             : "%2 == -INFINITY ? 0.0f : "
-                              "%0 * edl_expf(%1 - %2)",
+                              "%0 * edl_weightf(%1 - %2)",
                         3, in));
 }
 
