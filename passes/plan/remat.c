@@ -3,9 +3,11 @@
 #include "passes/plan/prove.h"
 #include "passes/plan/remat_anneal.h"
 
-/* Work of one unit of effort; the parts in which the smallest limit is looked
- * for; how often one below it is tried. */
-enum { WORK = 700000, PARTS = 128, TRIES = 4 };
+/* Work of one unit of effort. Of the smallest limit: the part of the effort
+ * that the first search takes, and that each step down takes; the part of the
+ * peak that a step is worth; how often one byte below is tried. */
+enum { WORK = 700000, FIRST = 4, STEP = 4, SQUEEZES = 2, PARTS = 256,
+       TRIES = 4 };
 
 /* Tiny graphs need less work. Graphs of a few nodes gain more by beginning
  * anew, large ones by cooling slowly. */
@@ -137,26 +139,55 @@ plan_within(Planner *p, int64_t limit, RematPlan *out, RematPlan *tight)
     return found;
 }
 
-/* The plan of the smallest limit found: by halving, then one byte below as
- * long as that works. It depends on the graph and the effort alone, so that
- * every limit from that one on works whichever was asked for. */
+/* An order within the limit from the one of the smallest peak so far; that is
+ * kept in tight, or else what is tighter than it was. */
+static bool
+tighten(Planner *p, int64_t limit, int64_t work, RematPlan *tight)
+{
+    RematPlan met;
+    Arena *a = arena_new();
+    RematSearch *s = new_search(p, a, limit);
+    s->enough = INT64_MAX - 1;
+    for (int i = 0; i < SQUEEZES && s->n_best == 0; i++) {
+        bool met_one = s->n_tight > 0;
+        remat_anneal(s, &repair, met_one ? s->tight : tight->order,
+                     met_one ? s->n_tight : tight->n, work / SQUEEZES);
+    }
+    bool found = s->n_best > 0;
+    if (found || s->n_tight > 0) {
+        keep(p, &met, found ? s->best : s->tight, found ? s->n_best
+                                                        : s->n_tight);
+        if (met.result.peak < tight->result.peak)
+            *tight = met;
+    }
+    arena_free(a);
+    return found;
+}
+
+/* The plan of the smallest limit found: a first search, then steps down that
+ * get longer while they work and shorter when not; then one byte below, as
+ * it would be searched if it was asked for, as long as that works. It depends
+ * on the graph and the effort alone, so that every limit from that one on
+ * works whichever was asked for. */
 static void
 plan_smallest(Planner *p, int64_t least, RematPlan *tight)
 {
     RematPlan plan;
-    int64_t step = p->g->peak / PARTS + p->flat->unit, fails = least - 1;
+    Planner part = *p;
     const int64_t *peak = &tight->result.peak;
-    Planner half = *p;
+    int64_t finest = p->g->peak / PARTS + p->flat->unit, step = 4 * finest;
+    part.effort = (p->effort + FIRST - 1) / FIRST;
+    part.any = true;
     keep(p, tight, p->unplanned, p->g->n);
-    half.effort = (p->effort + 1) / 2;
-    half.any = true;
-    while (*peak - fails > step) {
-        int64_t limit = fails + (*peak - fails) / 2;
-        if (!plan_within(&half, limit, &plan, tight))
-            fails = limit;
+    plan_within(&part, least, &plan, tight);
+    while (step >= finest && *peak > least) {
+        int64_t limit = *peak - step > least ? *peak - step : least;
+        bool works = tighten(p, limit, full_work(p, p->effort) / STEP, tight);
+        step = works ? 2 * step : step / 2;
     }
-    for (int i = 0; i < TRIES && *peak - 1 > fails; i++)
-        if (!plan_within(&half, *peak - 1, &plan, tight))
+    part.effort = p->effort;
+    for (int i = 0; i < TRIES && *peak > least; i++)
+        if (!plan_within(&part, *peak - 1, &plan, tight))
             return;
 }
 
@@ -166,7 +197,7 @@ improve(Planner *p, int64_t limit, RematPlan *plan)
 {
     Arena *a = arena_new();
     RematSearch *s = new_search(p, a, limit);
-    remat_anneal(s, &again, plan->order, plan->n, full_work(p, p->effort));
+    remat_anneal(s, &again, plan->order, plan->n, full_work(p, p->effort) / 2);
     if (s->n_best > 0)
         keep(p, plan, s->best, s->n_best);
     arena_free(a);
