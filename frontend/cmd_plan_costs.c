@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "frontend/cmd_plan_curve.h"
 #include "frontend/output.h"
 #include "frontend/size.h"
 #include "passes/plan/prove.h"
@@ -20,6 +21,8 @@ typedef struct Plan {
     RematPlan plan;
     bool found;
     bool proved_none; /* no order is within the limit */
+    RematPoint curve[REMAT_GRID + 1];
+    int n_curve; /* 0: nobody asks */
 } Plan;
 
 static double
@@ -123,6 +126,21 @@ print_text(const Plan *p)
     print_proof(p);
 }
 
+static json_t *
+json_curve(const Plan *p)
+{
+    json_t *list = json_array();
+    for (int k = p->n_curve - 1; k >= 0; k--) {
+        const RematPoint *x = &p->curve[k];
+        json_array_append_new(
+            list, json_pack("{s:I, s:f, s:f}", "limit", (json_int_t)x->limit,
+                            "time_factor",
+                            share(x->plan.result.time, p->g->time),
+                            "lower_bound", share(x->plan.bound, p->g->time)));
+    }
+    return list;
+}
+
 static void
 print_json(const Plan *p)
 {
@@ -144,6 +162,8 @@ print_json(const Plan *p)
         json_array_append_new(
             order, json_string(g->nodes[p->plan.order[i]].name));
     json_object_set_new(top, "order", order);
+    if (p->n_curve > 0)
+        json_object_set_new(top, "curve", json_curve(p));
     json_dumpf(top, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     printf("\n");
     json_decref(top);
@@ -191,15 +211,51 @@ make_plan(Plan *p)
         p->proved_none = proof.proved;
 }
 
+/* The curve; and where it knows a faster order within the limit, the plan is
+ * that one. */
+static void
+make_curve(Plan *p)
+{
+    p->n_curve = remat_curve(p->s->arena, p->g, p->effort, p->curve);
+    for (int k = 0; k < p->n_curve; k++) {
+        const RematPlan *at = &p->curve[k].plan;
+        if (at->result.peak <= p->plan.result.peak &&
+            at->result.time < p->plan.result.time) {
+            int64_t bound = p->plan.bound;
+            p->plan = *at;
+            p->plan.bound = bound;
+            p->plan.proved = at->result.time <= bound;
+        }
+    }
+}
+
+static bool
+write_curve(const Plan *p)
+{
+    Curve c = {.bound = p->g->time > 0 ? p->g->time : 1};
+    CurvePoint now = {p->plan.result.peak, p->plan.result.time};
+    Arena *a = p->s->arena;
+    for (int k = p->n_curve - 1; k >= 0; k--) {
+        const RematPoint *x = &p->curve[k];
+        int64_t time = x->plan.result.time;
+        if (x->limit >= now.bytes && time > now.ns)
+            time = now.ns;
+        vec_push(a, &c.at, ((CurvePoint){x->limit, time}));
+        vec_push(a, &c.bounds, ((CurvePoint){x->limit, x->plan.bound}));
+    }
+    const char *slash = strrchr(p->path, '/');
+    return curve_write(p->s, p->s->options->curve, slash ? slash + 1 : p->path,
+                       &c, now);
+}
+
 /* Flags of a model's plan that a cost graph has no answer to. */
 static bool
 refuse_flags(const Session *s)
 {
     const Options *o = s->options;
-    const char *flag = o->curve    ? "--curve"
-                       : o->report ? "--report"
-                       : o->trace  ? "--trace"
-                                   : NULL;
+    const char *flag = o->report  ? "--report"
+                       : o->trace ? "--trace"
+                                  : NULL;
     if (flag)
         diag_error(s->diag, (Span){0},
                    "%s: not made for cost graphs (.csv), only for models",
@@ -224,6 +280,10 @@ cmd_plan_costs(Session *s, const char *path)
     make_plan(&p);
     if (!p.found)
         return does_not_fit(&p);
+    if (s->options->curve)
+        make_curve(&p);
+    if (s->options->curve && !write_curve(&p))
+        return STATUS_INPUT;
     if (s->options->order && !write_order(&p, s->options->order))
         return STATUS_INPUT;
     if (s->options->json)

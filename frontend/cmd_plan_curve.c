@@ -47,17 +47,36 @@ curve_find(Arena *a, Module *m)
 
 /* ---- the picture ---- */
 
+typedef struct Unit {
+    const char *name;
+    double bytes;
+} Unit;
+
 typedef struct Picture {
     Arena *a;
     Page *page;
-    double low, high; /* MiB at the left and right */
+    Unit unit;
+    double low, high; /* of it, at the left and right */
     double most;      /* times the bound at the top; 1 at the bottom */
 } Picture;
 
-static double
-mib(int64_t bytes)
+static const Unit mebibytes = {"MiB", 1 << 20};
+
+/* Cost graphs may be of any size, with their bytes as small as 1. */
+static Unit
+unit_for(int64_t most)
 {
-    return (double)bytes / (1 << 20);
+    static const Unit units[] = {{"bytes", 1}, {"KiB", 1 << 10}};
+    for (int i = 0; i < 2; i++)
+        if ((double)most < 1000 * units[i].bytes)
+            return units[i];
+    return mebibytes;
+}
+
+static double
+size_of(const Picture *p, int64_t bytes)
+{
+    return (double)bytes / p->unit.bytes;
 }
 
 static double
@@ -75,9 +94,10 @@ up(const Picture *p, double y)
 static void
 put_text(Picture *p, double x, double y, const char *anchor, const char *text)
 {
-    page_put(p->page,
-             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y,
-             anchor, text);
+    page_put(p->page, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y,
+             anchor);
+    page_text(p->page, text);
+    page_put(p->page, "</text>\n");
 }
 
 static void
@@ -86,7 +106,7 @@ put_axes(Picture *p, const char *model)
     put_text(p, WIDTH / 2.0, 22, "middle",
              arena_printf(p->a, "%s: time of a step over memory", model));
     put_text(p, WIDTH / 2.0, HEIGHT - 14, "middle",
-             "memory of the device, MiB");
+             arena_printf(p->a, "memory of the device, %s", p->unit.name));
     double step = page_step(p->high - p->low, TICKS);
     for (double x = ceil(p->low / step) * step; x <= p->high; x += step) {
         page_put(p->page, "<path class=\"grid\" d=\"M%.1f %d V%d\"/>\n",
@@ -111,22 +131,28 @@ put_curve(Picture *p, const Curve *c)
     for (int i = 0; i < c->at.n; i++)
         page_put(p->page, " V%.1f H%.1f",
                  up(p, (double)c->at.at[i].ns / (double)c->bound),
-                 across(p, mib(c->at.at[i].bytes)));
+                 across(p, size_of(p, c->at.at[i].bytes)));
     page_put(p->page, " V%d\"/>\n", TOP);
-    page_put(p->page, "<path class=\"bound\" d=\"M%d %.1f H%d\"/>\n", LEFT,
-             up(p, 1), WIDTH - RIGHT);
+    page_put(p->page, "<path class=\"bound\" d=\"M%d %.1f", WIDTH - RIGHT,
+             up(p, 1));
+    for (int i = 0; i < c->bounds.n; i++)
+        page_put(p->page, " H%.1f V%.1f",
+                 across(p, size_of(p, c->bounds.at[i].bytes)),
+                 up(p, (double)c->bounds.at[i].ns / (double)c->bound));
+    page_put(p->page, " H%d\"/>\n", LEFT);
 }
 
 static void
 put_now(Picture *p, const Curve *c, CurvePoint now)
 {
-    double x = across(p, mib(now.bytes));
+    double x = across(p, size_of(p, now.bytes));
     double y = up(p, (double)now.ns / (double)c->bound);
     page_put(p->page,
              "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", x, y);
     put_text(p, x + (x > WIDTH / 2.0 ? -8 : 8), y - 8,
              x > WIDTH / 2.0 ? "end" : "start",
-             arena_printf(p->a, "%.1f MiB, x %.4f", mib(now.bytes),
+             arena_printf(p->a, "%.1f %s, x %.4f", size_of(p, now.bytes),
+                          p->unit.name,
                           (double)now.ns / (double)c->bound));
 }
 
@@ -140,7 +166,7 @@ put_head(Picture *p)
              WIDTH, HEIGHT, WIDTH, HEIGHT);
     page_put(p->page,
              "<style>.grid{stroke:#ddd}.curve{stroke:#06c;stroke-width:2;"
-             "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4}"
+             "fill:none}.bound{stroke:#c30;stroke-dasharray:6 4;fill:none}"
              ".now{fill:#06c}</style>\n"
              "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
 }
@@ -150,9 +176,10 @@ curve_draw(Page *page, const char *model, const Curve *c, CurvePoint now)
 {
     Picture p = {.a = page->a, .page = page};
     CurvePoint last = c->at.at[c->at.n - 1];
-    double room = mib(c->at.at[0].bytes - last.bytes);
-    p.low = mib(last.bytes) - 0.05 * room;
-    p.high = mib(c->at.at[0].bytes) + (room > 0 ? 0.05 * room : 1);
+    p.unit = c->bounds.n > 0 ? unit_for(c->at.at[0].bytes) : mebibytes;
+    double room = size_of(&p, c->at.at[0].bytes - last.bytes);
+    p.low = size_of(&p, last.bytes) - 0.05 * room;
+    p.high = size_of(&p, c->at.at[0].bytes) + (room > 0 ? 0.05 * room : 1);
     p.most = last.ns > c->bound ? (double)last.ns / (double)c->bound : 1.01;
     put_head(&p);
     put_axes(&p, model);

@@ -11,9 +11,10 @@ typedef struct CurvePoint {
 } CurvePoint;
 
 /* From all kept to the smallest limit: fewer bytes, more time. Nothing makes
- * a step faster than `bound`. */
+ * a step faster than `bound`, nor, of a cost graph, an order within the bytes
+ * of a point of `bounds` than that. */
 typedef struct Curve {
-    VEC(CurvePoint) at;
+    VEC(CurvePoint) at, bounds;
     int64_t bound;
 } Curve;
 

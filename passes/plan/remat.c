@@ -9,9 +9,12 @@
 enum { WORK = 700000, FIRST = 4, STEP = 4, SQUEEZES = 2, PARTS = 256,
        TRIES = 4 };
 
+/* A point of a curve takes this part of the effort. */
+enum { SHARE = 4 };
+
 /* Tiny graphs need less work. Graphs of a few nodes gain more by beginning
  * anew, large ones by cooling slowly. */
-enum { TINY = 64, FEW = 150, REHEATS = 3 };
+enum { TINY = 64, FEW = 150, REHEATS = 3, WIDE = 80 };
 
 /* From the unplanned order, with the limit coming down as it cools. */
 static const RematCooling first = {
@@ -114,6 +117,13 @@ new_search(const Planner *p, Arena *a, int64_t limit)
     return s;
 }
 
+/* What is left open after so much is hardly ever closed by more of it. */
+static int
+quick(const CostGraph *g)
+{
+    return g->n > WIDE ? PROVE_QUICK / 2 : PROVE_QUICK;
+}
+
 /* The plan within the limit, in out; and, found or not, in tight what is
  * tighter than that. */
 static bool
@@ -133,7 +143,7 @@ plan_within(Planner *p, int64_t limit, RematPlan *out, RematPlan *tight)
     }
     arena_free(a);
     if (!found)
-        found = remat_prove(p->arena, p->g, limit, PROVE_QUICK, out, false);
+        found = remat_prove(p->arena, p->g, limit, quick(p->g), out, false);
     if (found && out->result.peak < tight->result.peak)
         *tight = *out;
     return found;
@@ -203,17 +213,24 @@ improve(Planner *p, int64_t limit, RematPlan *plan)
     arena_free(a);
 }
 
+static Planner
+planner(Arena *a, const CostGraph *g, int effort)
+{
+    Planner p = {.arena = a, .g = g, .flat = flat_graph(a, g),
+                 .effort = effort, .unplanned = ARENA_ARRAY(a, int, g->n)};
+    for (int v = 0; v < g->n; v++)
+        p.unplanned[v] = v;
+    return p;
+}
+
 static bool
 find_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
           RematPlan *out)
 {
     RematPlan tight;
-    Planner p = {.arena = a, .g = g, .flat = flat_graph(a, g),
-                 .effort = effort, .unplanned = ARENA_ARRAY(a, int, g->n)};
+    Planner p = planner(a, g, effort);
     int node;
     int64_t least = costs_least_peak(g, &node);
-    for (int v = 0; v < g->n; v++)
-        p.unplanned[v] = v;
     keep(&p, out, p.unplanned, g->n);
     if (limit < 0 || limit >= g->peak)
         return true;
@@ -232,6 +249,48 @@ remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
 {
     bool found = find_plan(a, g, limit, effort, out);
     if (found)
-        remat_prove(a, g, limit, PROVE_QUICK, out, true);
+        remat_prove(a, g, limit, quick(g), out, true);
     return found;
+}
+
+/* ---- the curve ---- */
+
+/* The plan at a limit above that of `below`. */
+static void
+plan_point(Planner *p, const RematPoint *below, RematPoint *out)
+{
+    RematPlan plan, tight = below->plan;
+    out->plan = below->plan;
+    if (out->limit >= p->g->peak)
+        keep(p, &out->plan, p->unplanned, p->g->n);
+    else if (plan_within(p, out->limit, &plan, &tight) &&
+             plan.result.time < out->plan.result.time)
+        out->plan = plan;
+    else
+        improve(p, out->limit, &out->plan);
+    out->plan.bound = remat_bound(p->arena, p->g, out->limit);
+}
+
+int
+remat_curve(Arena *a, const CostGraph *g, int effort, RematPoint *out)
+{
+    int node, n = 1;
+    Planner p = planner(a, g, effort);
+    plan_smallest(&p, costs_least_peak(g, &node), &out[0].plan);
+    out[0].limit = out[0].plan.result.peak;
+    p.effort = (effort + SHARE - 1) / SHARE;
+    improve(&p, out[0].limit, &out[0].plan);
+    out[0].plan.bound = remat_bound(a, g, out[0].limit);
+    for (int k = 1; k <= REMAT_GRID; k++) {
+        out[n].limit = g->peak / REMAT_GRID * k +
+                       g->peak % REMAT_GRID * k / REMAT_GRID;
+        if (out[n].limit > out[0].limit) {
+            plan_point(&p, &out[n - 1], &out[n]);
+            n++;
+        }
+    }
+    for (int k = n - 1; k > 0; k--) /* what holds for more memory, too */
+        if (out[k - 1].plan.bound < out[k].plan.bound)
+            out[k - 1].plan.bound = out[k].plan.bound;
+    return n;
 }

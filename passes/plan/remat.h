@@ -24,6 +24,19 @@ enum { REMAT_EFFORT = 100 };
 bool remat_plan(Arena *a, const CostGraph *g, int64_t limit, int effort,
                 RematPlan *out);
 
+/* The limits of a curve: parts of the unplanned peak, and the smallest one. */
+enum { REMAT_GRID = 24 };
+
+typedef struct RematPoint {
+    int64_t limit;
+    RematPlan plan;
+} RematPoint;
+
+/* Plans from the smallest limit found to the unplanned peak, each made with a
+ * part of the effort and none slower than the one before; returns how many,
+ * at most REMAT_GRID + 1. */
+int remat_curve(Arena *a, const CostGraph *g, int effort, RematPoint *out);
+
 /* A lower bound of the time of every order within the limit. */
 int64_t remat_bound(Arena *a, const CostGraph *g, int64_t limit);
 

@@ -92,7 +92,8 @@ run_again(Mover *m, int v, int y, int *room)
     const FlatGraph *g = q->g;
     if (q->time + g->time[v] > m->most_time)
         return false;
-    for (int i = g->start[v]; i < g->start[v + 1] && *room > 1 && q->slot[y] >= 0; i++) {
+    for (int i = g->start[v];
+         i < g->start[v + 1] && *room > 1 && q->slot[y] >= 0; i++) {
         int u = g->inputs[i], r = sequence_latest(q, u, q->slot[y]);
         if (q->slot[q->last[r]] < q->slot[y] &&
             (int)(draw(&m->random) >> 30) < m->again) {
