@@ -1,7 +1,8 @@
 """host_offload.py EDLC MODEL.edl FOLDER BUILD: values moved to host memory by
-hand, as in tests/verify. The CUDA output of both schedules, on the stand-in,
-trains to the same bits under several orders of streams; with a wait that is
-left out it does not."""
+hand, as in tests/verify, and by the planner under a limit, which makes some
+again as well. The CUDA output of all schedules, on the stand-in, trains to the
+same bits under several orders of streams; with a wait that is left out it does
+not."""
 import os
 import re
 import subprocess
@@ -34,7 +35,7 @@ def train(folder, name, seed):
 def main():
     edlc, model, folder, build = sys.argv[1:5]
     name = os.path.basename(model).removesuffix(".edl")
-    kept, away = f"{folder}/kept", f"{folder}/away"
+    kept, away, planned = (f"{folder}/{x}" for x in ("kept", "away", "planned"))
     os.makedirs(folder, exist_ok=True)
     run([edlc, model, "--target=cuda", "-o", kept])
     text = open(f"{kept}/{name}.sched", encoding="utf-8").read()
@@ -48,13 +49,21 @@ def main():
                            f"{folder}/disk"], capture_output=True, text=True)
     print(f"disk: status {said.returncode}, "
           f"{said.stderr.splitlines()[0].partition('error: ')[2]}")
-    for d in (kept, away):
+    run([edlc, model, "--target=cuda", "--memory=75%", "--offload=host", "-o",
+         planned])
+    for d in (kept, away, planned):
         with open(f"{d}/train.bin", "wb") as f:
             f.write(bytes(i * 7 % 16 for i in range(600)))
         run([build, d])
     want = train(kept, name, 0)
     same = [train(away, name, s) == want for s in SEEDS]
     print(f"moved: {'the same bits' if want and all(same) else same}")
+    text = open(f"{planned}/{name}.sched", encoding="utf-8").read()
+    copies = len(re.findall(r" = (?:offload|fetch) ", text))
+    again = len(re.findall(r" recomputed", text))
+    same = [train(planned, name, s) == want for s in SEEDS]
+    print(f"planned: {copies} copies, {again} made again: "
+          f"{'the same bits' if want and all(same) else same}")
     code = open(f"{away}/{name}.cu", encoding="utf-8").read()
     waits = re.findall(r"^ *edl_cuda_wait\(.*\n", code, re.M)
     # a wait covers the copies before it: that of the last one counts
