@@ -1,11 +1,13 @@
 #!/bin/sh
 # build.sh DIR [FLAG...]: the trainers of the CUDA output in DIR, for the CPU.
-# The very same .cu is compiled as C++ with the stand-in headers. The runtime is
+# The very same .cu is compiled as C++ with the stand-in headers, under the
+# alignment sanitizer unless FLAG says otherwise. The runtime is
 # built once for all tests that have the same files and flags.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 shift
+[ $# -gt 0 ] || set -- -fsanitize=alignment -fno-sanitize-recover=all
 flags="-O2 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math"
 compile_c() {
     ${CC:-cc} -std=c11 $flags -c "$@"
@@ -31,6 +33,7 @@ if [ ! -d "$kept" ]; then
     done
     mv -T "$mine" "$kept" 2>/dev/null || rm -r "$mine"
 fi
+echo "$kept" >runtime.path
 for f in *_main.c; do
     m=${f%_main.c}
     compile_c "$f" -o "${m}_main.o"

@@ -1,5 +1,5 @@
 """registers.py FOLDER TABLE [--write]: what ptxas says of the kernels in
-FOLDER/NAME.cu.ARCH.log (nvcc.sh) against TABLE, whose lines are
+FOLDER/NAME.cu.log (nvcc.sh) against TABLE, whose lines are
 NAME ARCH KERNEL REGISTERS SHARED: no kernel spills, and those of the table take
 no more registers or shared memory than it says. --write prints a table of the
 kernels that TABLE names, registers rounded up to a multiple of 8."""
@@ -16,7 +16,7 @@ def kernel_name(mangled):
 
 def entries(text):
     for part in text.split("Compiling entry function '")[1:]:
-        yield (kernel_name(part.split("'")[0]),
+        yield (kernel_name(part.split("'")[0]), part.split("'")[2],
                int(re.search(r"Used (\d+) registers", part)[1]),
                int((re.search(r"(\d+) bytes smem", part) or [0, 0])[1]),
                [int(x) for x in re.findall(r"(\d+) bytes spill", part)])
@@ -26,12 +26,11 @@ def main():
     folder, table = sys.argv[1:3]
     found, wrong = {}, []
     for log in glob.glob(f"{folder}/*.log"):
-        name, arch = re.match(r"(.*)\.cu\.(\d+)\.log",
-                              os.path.basename(log)).groups()
-        for kernel, registers, shared, spills in entries(open(log).read()):
-            found[name, "sm_" + arch, kernel] = registers, shared
+        name = os.path.basename(log).removesuffix(".cu.log")
+        for kernel, arch, registers, shared, spills in entries(open(log).read()):
+            found[name, arch, kernel] = registers, shared
             if any(spills):
-                wrong.append(f"{name} sm_{arch} {kernel}: spills {spills}")
+                wrong.append(f"{name} {arch} {kernel}: spills {spills}")
     rows = [r.split() for r in open(table) if r.strip() and r[0] != "#"]
     for name, arch, kernel, registers, shared in rows:
         if (name, arch, kernel) not in found:
