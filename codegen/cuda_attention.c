@@ -159,6 +159,7 @@ mma_of(const Heads *h)
     int64_t wide = (h->d + 15) / 16 * 16;
     Mma m = {wide + 8, MMA_ROWS, MMA_ROWS, 8, 64, 32};
     if (wide > 64) {
+        m.k = 32;
         m.warps = 4;
         m.grad_k = 32;
         m.grad_q = 16;
@@ -229,7 +230,7 @@ attention_body(Kernel *k)
     int64_t wide = mma ? m.q : t.q;
     open_groups(k, &s, h.r * ((h.t + wide - 1) / wide),
                 mma ? m.q / 16 * 32 : THREADS,
-                mma ? 2 * 2 * m.k * m.line
+                mma ? 2 * 2 * 2 * m.k * m.line
                     : 4 * forward_floats(h.d, t.q, t.k));
     emit_shape(k, &h);
     const char *items[] = {"shape",
@@ -290,73 +291,86 @@ grad_operands(Loops *s, const Heads *h, Operand *in)
         in[7] = heads_score(s, h, n->args[h->bias_at], false);
 }
 
+/* What both kernels begin with. */
+typedef struct Grad {
+    Heads h;
+    Tile t;
+    Mma m;
+    bool mma;
+    Loops s;
+    Operand in[8];
+} Grad;
+
+static void
+grad_begin(Kernel *k, Grad *g)
+{
+    g->h = heads_of(k->node, 1, 6);
+    g->t = tile_of(&g->h, backward_floats);
+    g->m = mma_of(&g->h);
+    g->mma = takes_mma(&g->h);
+    g->s = group_loops(k, &g->h);
+    grad_operands(&g->s, &g->h, g->in);
+}
+
+/* The call of one that writes `n_out` operands. */
+static void
+grad_call(Kernel *k, Grad *g, const char *mma, const char *plain,
+          const Operand *out, int n_out)
+{
+    Operand rows[6];
+    const char *items[6] = {"shape", "block", "in"};
+    memcpy(rows, g->in, 4 * sizeof *rows);
+    memcpy(rows + 4, out, (size_t)n_out * sizeof *rows);
+    for (int i = 0; i < n_out; i++)
+        items[3 + i] = wide_rows(&g->s, &out[i], true);
+    items[3 + n_out] = memory_text(g->mma);
+    emit_shape(k, &g->h);
+    emit_operands(k, &g->s, &g->h, g->in);
+    emit_list(&k->out,
+              g->mma ? mma_text(k, mma, &g->h,
+                                rows_wide(&g->s, &g->h, rows, 4 + n_out))
+                     : call_text(k, plain, &g->h, g->t),
+              items, 4 + n_out, ");");
+}
+
 static void
 keys_body(Kernel *k)
 {
     const Node *n = k->node;
-    Heads h = heads_of(n, 1, 6);
-    Tile t = tile_of(&h, backward_floats);
-    Loops s = group_loops(k, &h);
-    Operand in[8];
-    grad_operands(&s, &h, in);
-    Operand dk = heads_key(&s, &h, n->results[1], true);
-    Operand dv = heads_key(&s, &h, n->results[2], true);
-    loops_fold(&s);
+    Grad g;
+    grad_begin(k, &g);
+    Operand out[] = {heads_key(&g.s, &g.h, n->results[1], true),
+                     heads_key(&g.s, &g.h, n->results[2], true)};
+    loops_fold(&g.s);
     k->comment =
         arena_printf(k->cg->arena, "gradients of attention: %s, %s",
                      n->results[1]->name, n->results[2]->name);
-    Mma m = mma_of(&h);
-    bool mma = takes_mma(&h);
-    Operand rows[] = {in[0], in[1], in[2], in[3], dk, dv};
-    int64_t tile = mma ? m.warps * 16 : t.k;
-    open_groups(k, &s, (h.s + tile - 1) / tile, mma ? m.warps * 32 : THREADS,
-                mma ? 4 * (tile + m.grad_q) * m.line + 8 * m.grad_q
-                    : 4 * backward_floats(h.d, t.q, t.k));
-    emit_shape(k, &h);
-    emit_operands(k, &s, &h, in);
-    const char *items[] = {"shape",
-                           "block",
-                           "in",
-                           wide_rows(&s, &dk, true),
-                           wide_rows(&s, &dv, true),
-                           memory_text(mma)};
-    emit_list(&k->out,
-              mma ? mma_text(k, "edl_attention_mma_keys", &h,
-                             rows_wide(&s, &h, rows, 6))
-                  : call_text(k, "edl_attention_grad_keys", &h, t),
-              items, 6, ");");
+    int64_t tile = g.mma ? g.m.warps * 16 : g.t.k;
+    open_groups(k, &g.s, (g.h.s + tile - 1) / tile,
+                g.mma ? g.m.warps * 32 : THREADS,
+                g.mma ? 4 * (tile + g.m.grad_q) * g.m.line + 8 * g.m.grad_q
+                      : 4 * backward_floats(g.h.d, g.t.q, g.t.k));
+    grad_call(k, &g, "edl_attention_mma_keys", "edl_attention_grad_keys", out,
+              2);
 }
 
 static void
 queries_body(Kernel *k)
 {
     const Node *n = k->node;
-    Heads h = heads_of(n, 1, 6);
-    Tile t = tile_of(&h, backward_floats);
-    Loops s = group_loops(k, &h);
-    Operand in[8];
-    grad_operands(&s, &h, in);
-    Operand dq = heads_query(&s, &h, n->results[0], true);
-    loops_fold(&s);
+    Grad g;
+    grad_begin(k, &g);
+    Operand dq = heads_query(&g.s, &g.h, n->results[0], true);
+    loops_fold(&g.s);
     k->comment = arena_printf(k->cg->arena, "gradient of attention: %s",
                               n->results[0]->name);
-    Mma m = mma_of(&h);
-    bool mma = takes_mma(&h);
-    Operand rows[] = {in[0], in[1], in[2], in[3], dq};
-    int64_t wide = mma ? m.q : t.q;
-    open_groups(k, &s, h.r * ((h.t + wide - 1) / wide),
-                mma ? m.q / 16 * 32 : THREADS,
-                mma ? 2 * 2 * m.grad_k * m.line
-                    : 4 * backward_floats(h.d, t.q, t.k));
-    emit_shape(k, &h);
-    emit_operands(k, &s, &h, in);
-    const char *items[] = {"shape", "block", "in", wide_rows(&s, &dq, true),
-                           memory_text(mma)};
-    emit_list(&k->out,
-              mma ? mma_text(k, "edl_attention_mma_queries", &h,
-                             rows_wide(&s, &h, rows, 5))
-                  : call_text(k, "edl_attention_grad_queries", &h, t),
-              items, 5, ");");
+    int64_t tile = g.mma ? g.m.q : g.t.q;
+    open_groups(k, &g.s, g.h.r * ((g.h.t + tile - 1) / tile),
+                g.mma ? g.m.q / 16 * 32 : THREADS,
+                g.mma ? 2 * 2 * 2 * g.m.grad_k * g.m.line
+                      : 4 * backward_floats(g.h.d, g.t.q, g.t.k));
+    grad_call(k, &g, "edl_attention_mma_queries", "edl_attention_grad_queries",
+              &dq, 1);
 }
 
 /* ---- the gradient of the bias: a thread an element ---- */

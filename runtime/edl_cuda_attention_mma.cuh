@@ -3,7 +3,8 @@
  * and then scores stand turned. So weights go from the sums of one product
  * into the operand of the next in registers, and every sum is one warp's, in
  * a fixed order. Scores and weights are f32, rounded to bf16 between products;
- * exponents are of 2. */
+ * exponents are of 2. Where a block goes over keys, the tiles of the next ones
+ * come in while these are multiplied. */
 #ifndef EDL_CUDA_ATTENTION_MMA_CUH
 #define EDL_CUDA_ATTENTION_MMA_CUH
 
@@ -24,7 +25,7 @@ template <int D> struct EdlWide {
         W = (D + 15) / 16 * 16,
         LINE = W + 8,
         ROWS = 64, /* queries of a block, forward and for dq */
-        KEYS = 64,
+        KEYS = W <= 64 ? 64 : 32,
         GRAD_KEYS = W <= 64 ? 64 : 32,
         WARPS = W <= 64 ? 8 : 4, /* of a block for dk, dv: 16 keys each */
         QUERIES = W <= 64 ? 32 : 16
@@ -38,7 +39,8 @@ edl_lane(void)
 }
 
 /* Rows [first, first + N) of a head, with zeros behind row `rows` and column
- * D. wide: rows are together and stand at multiples of 16 bytes. */
+ * D. wide: rows are together and stand at multiples of 16 bytes; then the copy
+ * goes on until edl_copies_wait. */
 template <int D, int N, bool wide>
 static __device__ __forceinline__ void
 edl_tile16(uint16_t *tile, EdlIn16 x, int64_t head, int64_t first,
@@ -49,10 +51,9 @@ edl_tile16(uint16_t *tile, EdlIn16 x, int64_t head, int64_t first,
     if (wide) {
         for (int i = (int)threadIdx.x; i < N * W / 8; i += (int)blockDim.x) {
             const int row = i / (W / 8), d = i % (W / 8) * 8;
-            float4 v = {0.0f, 0.0f, 0.0f, 0.0f};
-            if (first + row < rows && d < D)
-                v = *(const float4 *)(const void *)(at + row * x.row + d);
-            *(float4 *)(void *)(tile + row * LINE + d) = v;
+            const bool there = first + row < rows && d < D;
+            edl_copy16(tile + row * LINE + d,
+                       there ? at + row * x.row + d : x.at, there ? 16 : 0);
         }
     } else {
         for (int i = (int)threadIdx.x; i < N * W; i += (int)blockDim.x) {
@@ -64,6 +65,15 @@ edl_tile16(uint16_t *tile, EdlIn16 x, int64_t head, int64_t first,
     }
 }
 
+/* Tiles of keys and values, one behind the other. */
+template <int D, int N, bool wide>
+static __device__ __forceinline__ void
+edl_pair16(uint16_t *tiles, EdlIn16 k, EdlIn16 v, int64_t first, int64_t rows)
+{
+    edl_tile16<D, N, wide>(tiles, k, 0, first, rows);
+    edl_tile16<D, N, wide>(tiles + N * EdlWide<D>::LINE, v, 0, first, rows);
+}
+
 /* A warp's 16 rows as fragments, through shared memory that all use. */
 template <int D, bool wide>
 static __device__ __forceinline__ void
@@ -73,6 +83,7 @@ edl_own_rows(uint32_t (&own)[EdlWide<D>::W / 16][4], uint16_t *memory,
     enum { W = EdlWide<D>::W, LINE = EdlWide<D>::LINE };
     __syncthreads();
     edl_tile16<D, EdlWide<D>::ROWS, wide>(memory, x, head, first, rows);
+    edl_copies_wait();
     __syncthreads();
     for (int k = 0; k < W / 16; k++)
         edl_rows16(own[k],
@@ -176,6 +187,26 @@ edl_put_rows16(EdlOut16 to, const float (&sum)[EdlWide<D>::W / 8][4],
     }
 }
 
+/* The queries of a block: their head, the first, the first of this warp, and
+ * how many keys they see. */
+struct EdlQueries {
+    int64_t head, first, mine, keys;
+};
+
+/* The last queries see most keys: they begin. */
+template <int N>
+static __device__ __forceinline__ EdlQueries
+edl_queries(const EdlHeads &h, bool causal, int64_t block)
+{
+    const int64_t blocks = (h.t + N - 1) / N;
+    EdlQueries x;
+    x.head = block / blocks;
+    x.first = (blocks - 1 - block % blocks) * N;
+    x.mine = x.first + (int)threadIdx.x / 32 * 16;
+    x.keys = edl_keys(h, causal, x.first + N);
+    return x;
+}
+
 template <int D, bool causal, bool wide>
 static __device__ __forceinline__ void
 edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
@@ -185,26 +216,25 @@ edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
     enum {
         W = EdlWide<D>::W,
         LINE = EdlWide<D>::LINE,
-        Q = EdlWide<D>::ROWS,
-        K = EdlWide<D>::KEYS
+        K = EdlWide<D>::KEYS,
+        PAIR = 2 * K * LINE
     };
-    uint16_t *const key = memory, *const value = memory + K * LINE;
-    const int64_t blocks = (h.t + Q - 1) / Q;
-    /* the last queries see most keys: they begin */
-    const int64_t head = block / blocks, t0 = (blocks - 1 - block % blocks) * Q;
-    const int64_t keys = edl_keys(h, causal, t0 + Q);
-    const int64_t mine = t0 + (int)threadIdx.x / 32 * 16;
+    uint16_t *now = memory, *next = memory + PAIR;
+    const EdlQueries at = edl_queries<EdlWide<D>::ROWS>(h, causal, block);
+    const int64_t head = at.head, mine = at.mine;
     const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
     uint32_t query[W / 16][4];
     float out[W / 8][4] = {}, sum[2] = {0.0f, 0.0f};
     float most[2] = {-INFINITY, -INFINITY};
-    edl_own_rows<D, wide>(query, memory, q, head, t0, h.t);
-    for (int64_t s0 = 0; s0 < keys; s0 += K) {
+    edl_pair16<D, K, wide>(now, k, v, 0, h.s);
+    edl_own_rows<D, wide>(query, next, q, head, at.first, h.t);
+    for (int64_t s0 = 0; s0 < at.keys; s0 += K) {
         float score[K / 8][4] = {};
-        __syncthreads(); /* the tiles before have been read */
-        edl_tile16<D, K, wide>(key, k, 0, s0, h.s);
-        edl_tile16<D, K, wide>(value, v, 0, s0, h.s);
-        __syncthreads();
+        const uint16_t *const key = now, *const value = now + K * LINE;
+        edl_copies_wait();
+        __syncthreads(); /* these tiles are there, those before were read */
+        if (s0 + K < at.keys)
+            edl_pair16<D, K, wide>(next, k, v, s0 + K, h.s);
 #pragma unroll
         for (int d = 0; d < W / 16; d++)
             edl_mma_turned<K>(score, query[d], key + d * 16, LINE);
@@ -236,6 +266,8 @@ edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
                 out[n / 2][2 * i + n % 2] *= keep;
         }
         edl_mma_add<W, K>(out, score, value, LINE);
+        now = next;
+        next = memory + (next == memory ? PAIR : 0);
     }
     float by[2];
 #pragma unroll
@@ -293,19 +325,18 @@ edl_attention_mma_queries(const EdlHeads &h, int64_t block,
     enum {
         W = EdlWide<D>::W,
         LINE = EdlWide<D>::LINE,
-        Q = EdlWide<D>::ROWS,
-        K = EdlWide<D>::GRAD_KEYS
+        K = EdlWide<D>::GRAD_KEYS,
+        PAIR = 2 * K * LINE
     };
-    uint16_t *const key = memory, *const value = memory + K * LINE;
-    const int64_t blocks = (h.t + Q - 1) / Q;
-    const int64_t head = block / blocks, t0 = (blocks - 1 - block % blocks) * Q;
-    const int64_t keys = edl_keys(h, causal, t0 + Q);
-    const int64_t mine = t0 + (int)threadIdx.x / 32 * 16;
+    uint16_t *now = memory, *next = memory + PAIR;
+    const EdlQueries at = edl_queries<EdlWide<D>::ROWS>(h, causal, block);
+    const int64_t head = at.head, mine = at.mine;
     const int g = edl_lane() / 4, c = edl_lane() % 4 * 2;
     uint32_t query[W / 16][4], dy[W / 16][4];
     float sum[W / 8][4] = {}, lse[2], delta[2];
-    edl_own_rows<D, wide>(query, memory, in.q, head, t0, h.t);
-    edl_own_rows<D, wide>(dy, memory, in.dy, head, t0, h.t);
+    edl_pair16<D, K, wide>(now, in.k, in.v, 0, h.s);
+    edl_own_rows<D, wide>(query, next, in.q, head, at.first, h.t);
+    edl_own_rows<D, wide>(dy, next, in.dy, head, at.first, h.t);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int64_t t = mine + g + 8 * i;
@@ -314,12 +345,13 @@ edl_attention_mma_queries(const EdlHeads &h, int64_t block,
                                EDL_LOG2E
                          : -INFINITY;
     }
-    for (int64_t s0 = 0; s0 < keys; s0 += K) {
+    for (int64_t s0 = 0; s0 < at.keys; s0 += K) {
         float score[K / 8][4] = {}, slope[K / 8][4] = {};
-        __syncthreads(); /* the tiles before have been read */
-        edl_tile16<D, K, wide>(key, in.k, 0, s0, h.s);
-        edl_tile16<D, K, wide>(value, in.v, 0, s0, h.s);
-        __syncthreads();
+        const uint16_t *const key = now, *const value = now + K * LINE;
+        edl_copies_wait();
+        __syncthreads(); /* these tiles are there, those before were read */
+        if (s0 + K < at.keys)
+            edl_pair16<D, K, wide>(next, in.k, in.v, s0 + K, h.s);
 #pragma unroll
         for (int d = 0; d < W / 16; d++) {
             edl_mma_turned<K>(score, query[d], key + d * 16, LINE);
@@ -337,6 +369,8 @@ edl_attention_mma_queries(const EdlHeads &h, int64_t block,
                         slope[n / 4][n % 4]);
         }
         edl_mma_add<W, K>(sum, slope, key, LINE);
+        now = next;
+        next = memory + (next == memory ? PAIR : 0);
     }
     const float by[2] = {1.0f, 1.0f};
     edl_put_rows16<D, wide>(dq, sum, by, head, mine, h.t);
@@ -365,8 +399,7 @@ edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
     int64_t from = causal ? s0 - h.shift : 0; /* the first that sees s0 */
     from = from < 0 ? 0 : from / Q * Q;
     float by_key[W / 8][4] = {}, by_value[W / 8][4] = {};
-    edl_tile16<D, K, wide>(key, in.k, 0, s0, h.s);
-    edl_tile16<D, K, wide>(value, in.v, 0, s0, h.s);
+    edl_pair16<D, K, wide>(key, in.k, in.v, s0, h.s);
     for (int64_t head = 0; head < h.r; head++)
         for (int64_t t0 = from; t0 < h.t; t0 += Q) {
             float weight[Q / 8][4] = {}, slope[Q / 8][4] = {};
@@ -384,6 +417,7 @@ edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
                                      EDL_LOG2E
                                : -INFINITY;
             }
+            edl_copies_wait();
             __syncthreads();
 #pragma unroll
             for (int d = 0; d < W / 16; d++) {
@@ -406,6 +440,7 @@ edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
             edl_mma_add<W, Q>(by_value, weight, dy, LINE);
             edl_mma_add<W, Q>(by_key, slope, query, LINE);
         }
+    edl_copies_wait(); /* where no query sees them */
     const float by[2] = {1.0f, 1.0f};
     edl_put_rows16<D, wide>(dk, by_key, by, 0, mine, h.s);
     edl_put_rows16<D, wide>(dv, by_value, by, 0, mine, h.s);

@@ -70,6 +70,25 @@ edl_turned16(uint32_t (&b)[4], const uint16_t *tile, int stride)
                  : "memory");
 }
 
+/* 16 bytes to shared memory, both sides at multiples of 16, while the thread
+ * goes on: the first `bytes` (0 to 16) from memory, zeros behind them. */
+static __device__ __forceinline__ void
+edl_copy16(void *shared, const void *from, int bytes)
+{
+    const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+                 : "memory");
+}
+
+/* The copies of this thread have ended; a barrier shows them to the others. */
+static __device__ __forceinline__ void
+edl_copies_wait(void)
+{
+    asm volatile("cp.async.wait_all;" : : : "memory");
+}
+
 /* Two floats rounded to bf16, the first in the low half. */
 static __device__ __forceinline__ uint32_t
 edl_pack(float low, float high)

@@ -1,6 +1,7 @@
 /* Programs that are wrong on a device, and one that is right. argv[1] says
  * which; the last line says what the host saw. */
 #include <cuda_runtime.h>
+#include <host_copy.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,19 @@ turn(const int *x, int *y, int wait)
     all[threadIdx.x] = x[threadIdx.x];
     if (wait)
         __syncthreads();
+    y[threadIdx.x] = all[N - 1 - threadIdx.x];
+}
+
+/* The same with a copy that goes on beside the thread. */
+static __global__ void
+turn_copied(const int *x, int *y, int wait)
+{
+    alignas(16) __shared__ int all[N];
+    if (threadIdx.x % 4 == 0)
+        edl_copy16(all + threadIdx.x, x + threadIdx.x, 16);
+    if (wait)
+        edl_copies_wait();
+    __syncthreads();
     y[threadIdx.x] = all[N - 1 - threadIdx.x];
 }
 
@@ -155,6 +169,9 @@ main(int argc, char **argv)
         launch<int *, int>(s, beyond, 1, y, 1);
     else if (strcmp(what, "apart") == 0)
         launch<int *>(s, apart, 1, y);
+    else if (strstr(what, "copied"))
+        launch<const int *, int *, int>(s, turn_copied, 1, x, y,
+                                        strcmp(what, "copied") == 0);
     else
         launch<const int *, int *, int>(s, turn, 1, x, y,
                                         strcmp(what, "unsynced") != 0);

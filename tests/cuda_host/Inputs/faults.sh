@@ -12,4 +12,6 @@ for what in right unsynced race early touch beyond apart \
     esac
 done
 EDL_HOST_SEED=0 "$1" right
+EDL_HOST_SEED=5 "$1" copied
+EDL_HOST_SEED=5 "$1" uncopied
 EDL_HOST_SEED=0 "$1" early

@@ -2,7 +2,7 @@
 #ifndef EDL_HOST_MMA_H
 #define EDL_HOST_MMA_H
 
-#include "cuda_runtime.h"
+#include "host_copy.h"
 
 namespace edl_host
 {
