@@ -77,30 +77,25 @@ products_text(const Probe *p)
 
 /* ---- the program ---- */
 
-static void
-add_embedded(Probe *p, OutFiles *files, const char *name)
+/* The probe, the products of the runtime, and all of its headers. */
+static bool
+is_needed(const char *name)
 {
-    for (int i = 0; i < embedded_count; i++) {
-        const Embedded *f = &embedded_files[i];
-        if (strcmp(f->name, name) == 0) {
-            OutFile x = {strrchr(f->name, '/') + 1, f->text, f->n};
-            vec_push(p->s->arena, &files->files, x);
-            return;
-        }
-    }
-    bug("%s is not embedded", name);
+    const char *dot = strrchr(name, '.');
+    return strcmp(name, "lib/probe.cu") == 0 ||
+           strcmp(name, "runtime/edl_cuda_product.cu") == 0 ||
+           strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0;
 }
 
 static void
 add_sources(Probe *p, OutFiles *files)
 {
-    static const char *const names[] = {
-        "lib/probe.cu",           "runtime/edl_cuda_product.cu",
-        "runtime/edl_cuda.cuh",   "runtime/edl_cuda_parts.cuh",
-        "runtime/edl.h",          "runtime/edl_kernel.h",
-        "runtime/edl_vectors.h"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        add_embedded(p, files, names[i]);
+    for (int i = 0; i < embedded_count; i++) {
+        const Embedded *f = &embedded_files[i];
+        OutFile x = {strrchr(f->name, '/') + 1, f->text, f->n};
+        if (is_needed(f->name))
+            vec_push(p->s->arena, &files->files, x);
+    }
     const char *text = products_text(p);
     OutFile x = {"probe_products.h", text, strlen(text)};
     vec_push(p->s->arena, &files->files, x);
