@@ -80,17 +80,23 @@ queue(int number)
     return attr_int("queue", number);
 }
 
-/* What is on the device, or comes there. */
+/* Value.note: the first node that reads it. */
+static void
+note_readers(Graph *g)
+{
+    graph_forget_notes(g);
+    graph_each(g, n)
+        for (int i = 0; i < n->n_args; i++)
+            if (!n->args[i]->note)
+                n->args[i]->note = n;
+}
+
+/* What is on the device, or comes there; readers are noted. */
 static bool
 is_reached(const Node *n)
 {
-    if (!is_away(n->tensor))
-        return true;
-    for (const Node *r = n->next; r; r = r->next)
-        for (int i = 0; i < r->n_args; i++)
-            if (r->args[i] == n->results[0])
-                return r->op == OP_fetch;
-    return false;
+    const Node *reader = n->results[0]->note;
+    return !is_away(n->tensor) || (reader && reader->op == OP_fetch);
 }
 
 /* The read becomes the fetch, so that all that lies in its value stays. */
@@ -182,21 +188,10 @@ leave_sweep(Graph *g, Node *sweep)
 
 /* ---- a fetch stands before the first node that needs it ---- */
 
-static bool
-reads(const Node *n, const Value *x)
-{
-    for (int i = 0; i < n->n_args; i++)
-        if (n->args[i] == x)
-            return true;
-    return false;
-}
-
 static void
 move_late(Graph *g, Node *fetch)
 {
-    Node *handle = fetch->args[0]->def, *at = fetch->next;
-    while (at && !reads(at, fetch->results[0]))
-        at = at->next;
+    Node *handle = fetch->args[0]->def, *at = fetch->results[0]->note;
     if (!at)
         return;
     node_move_before(handle, g, at);
@@ -211,8 +206,10 @@ move_all_late(Graph *g)
     graph_each(g, n)
         if (n->op == OP_fetch)
             vec_push(a, &fetches, n);
+    note_readers(g);
     for (int i = 0; i < fetches.n; i++)
         move_late(g, fetches.at[i]);
+    graph_forget_notes(g);
     arena_free(a);
 }
 
@@ -240,6 +237,7 @@ run(Graph *g, int ahead)
     Node *next;
     if (already_copies(g) || !reaches_away(g))
         return;
+    note_readers(g);
     for (Node *n = g->first; n; n = next) {
         next = n->next;
         if (n->op == OP_read && !is_reached(n))
