@@ -121,10 +121,10 @@ class PlanBench(Bench):
         inputs = os.path.join(out, "inputs.safetensors")
         times = os.path.join(out, "nodes.json")
         output([self.a.edlc, *flags, "-o", out])
-        output(self.front + ["make", "-s", "-j2", "-C", out, "profile"])
+        output(["make", "-s", "-j2", "-C", out, "profile"])
         write_inputs(os.path.join(out, model + ".sched"), inputs)
         output(self.front + [os.path.join(out, model + "_profile"), "--quiet",
-                             "--steps=6", "--inputs=" + inputs,
+                             "--steps=4", "--inputs=" + inputs,
                              "--profile=" + times])
         return "--profile=" + times
 
