@@ -110,7 +110,7 @@ for f in sys.argv[1:3]:
 time_model() {
     cp "$out/train.bin" "$out/val.bin" "$out/$1" &&
         cd "$out/$1" && $python "$root/bench/device_step.py" ./gpt2 \
-        $((B * T)) "$steps" $shape
+        $((B * T * microbatches)) "$steps" $shape
 }
 
 # bytes that leave $1 of the activations
@@ -120,6 +120,15 @@ limit_of() {
 c = json.load(sys.stdin)
 a = c["classes"]["stash"] + c["classes"]["workspace"]
 print(int(c["total"] - a + a * float(sys.argv[1])))' "$1"
+}
+
+# profile: the GPU and the products of GPT-2, into OUT/gpu.toml
+profile() {
+    $dry && export NVCC="$host/nvcc_host.sh"
+    "$edlc" profile "$out/gpt2.edl" --target=cuda --set="$dims" $precision \
+        --quick -o "$out/gpu.toml" &&
+        echo "$(sed '1,/^.products/d' "$out/gpu.toml" | wc -l) products," \
+            "$(grep -E '^(f32|bf16|memory) =' "$out/gpu.toml" | tr '\n' ' ')"
 }
 
 # kernels FOLDER: time by kernel, largest first; from a build with EDL_PROFILE
@@ -138,15 +147,15 @@ fi
 # ---- a GPU, and a compiler ----
 
 if $dry; then
-    B=1 T=8 steps=3 MODELS="mlp" small="B=4"
+    B=1 T=8 microbatches=2 steps=3 MODELS="mlp" small="B=4"
     shape="--layers=3 --width=32 --vocab=64 --context=8"
     vocab=64 plans="whole half:0.8"
     sed -e 's/C = 768, H = 12, L = 12/C = 32, H = 2, L = 3/' \
-        -e 's/V = 50257/V = 64/' -e 's/accumulate 8/accumulate 1/' \
+        -e 's/V = 50257/V = 64/' -e 's/accumulate 8/accumulate 2/' \
         samples/gpt2.edl >"$out/gpt2.edl"
     say "dry run on $(uname -m), no GPU"
 else
-    B=32 T=1024 steps=30 MODELS="mlp chargpt llama bert" small="B=2,T=40"
+    B=32 T=1024 microbatches=1 steps=30 MODELS="mlp chargpt llama bert" small="B=2,T=40"
     shape="" vocab=50257 plans="whole half:0.5 quarter:0.25"
     sed 's/accumulate 8/accumulate 1/' samples/gpt2.edl >"$out/gpt2.edl"
     command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
@@ -156,7 +165,7 @@ else
     say "$gpu, $(nvcc --version | tail -n 1)"
 fi
 dims=B=$B,T=$T
-export dry out began B T steps shape dims
+export dry out began B T microbatches steps shape dims
 export precision=${PRECISION---precision=bf16}
 [ -x "$edlc" ] || part edlc 120 make -s -j "$(nproc)" build/edlc || exit 1
 
@@ -196,6 +205,11 @@ for p in $plans; do
         part "build-$p" 120 build "$out/$p" &&
         part "gpt2-$p" 90 time_model $p
     [ $p = whole ] || continue
+    part profile 100 profile &&
+        part emit-best 60 emit best "$out/gpt2.edl" --set=$dims $precision \
+            --machine="$out/gpu.toml" &&
+        ! $dry && part build-best 120 build "$out/best" &&
+        part gpt2-best 90 time_model best
     part emit-kernels 60 emit kernels "$out/gpt2.edl" --set=$dims $precision &&
         part build-kernels 120 build "$out/kernels" -DEDL_PROFILE &&
         part kernels 60 kernels kernels && head -n 25 "$out/kernels.log"
