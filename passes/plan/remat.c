@@ -57,7 +57,8 @@ typedef struct Planner {
     const CostGraph *g;
     const FlatGraph *flat;
     int effort;
-    bool any; /* plan will do, not only a fast one */
+    bool any;    /* plan will do, not only a fast one */
+    bool sketch; /* of what is least: no slow way to the limit */
     int *unplanned;
 } Planner;
 
@@ -71,13 +72,19 @@ keep(Planner *p, RematPlan *out, const int *order, int n)
         bug("the planner made an order that cannot run");
 }
 
-/* One cooling from the unplanned order, then some from what that found. */
+/* One cooling from the unplanned order, then some from what that found. A
+ * large graph with nothing found yet takes two of these in one go. */
 static void
 search_once(Planner *p, RematSearch *s, int64_t work)
 {
+    int64_t part = work * 3 / 5 / REHEATS;
     remat_anneal(s, &first, p->unplanned, p->g->n, work * 2 / 5);
-    for (int i = 0; i < REHEATS; i++) {
-        int64_t part = work * 3 / 5 / REHEATS;
+    int left = REHEATS;
+    if (p->g->n > FEW && !p->sketch && s->n_best == 0 && s->n_tight > 0) {
+        remat_anneal(s, &repair, s->tight, s->n_tight, 2 * part);
+        left -= 2;
+    }
+    for (; left > 0; left--) {
         if (s->n_best > 0)
             remat_anneal(s, &again, s->best, s->n_best, part);
         else if (s->n_tight > 0)
@@ -187,7 +194,7 @@ plan_smallest(Planner *p, int64_t least, RematPlan *tight)
     const int64_t *peak = &tight->result.peak;
     int64_t finest = p->g->peak / PARTS + p->flat->unit, step = 4 * finest;
     part.effort = (p->effort + FIRST - 1) / FIRST;
-    part.any = true;
+    part.any = part.sketch = true;
     keep(p, tight, p->unplanned, p->g->n);
     plan_within(&part, least, &plan, tight);
     while (step >= finest && *peak > least) {
@@ -196,6 +203,7 @@ plan_smallest(Planner *p, int64_t least, RematPlan *tight)
         step = works ? 2 * step : step / 2;
     }
     part.effort = p->effort;
+    part.sketch = false;
     for (int i = 0; i < TRIES && *peak > least; i++)
         if (!plan_within(&part, *peak - 1, &plan, tight))
             return;

@@ -1,6 +1,6 @@
 """make_costs.py KIND NODES SEED: prints a cost graph of about so many nodes.
-KIND: chain, unet, resnet (forward and backward passes of such networks) or
-layered (random layers without a backward pass)."""
+KIND: chain, unet, resnet, transformer (forward and backward passes of such
+networks) or layered (random layers without a backward pass)."""
 import random
 import sys
 
@@ -95,6 +95,29 @@ def resnet(n, rng):
     return net.backward()
 
 
+def transformer(n, rng):
+    net, unit = Net(rng), 1 << rng.randint(16, 20)
+    blocks = max(1, ((n - 1) // 2 - 4) // 14)
+    heads = rng.choice((2, 4, 8))
+    x = net.add(rng.randint(5, 20), unit)
+    for _ in range(blocks):
+        v = net.add(rng.randint(10, 30), unit, x)
+        q, k, w = (net.add(rng.randint(80, 120), unit, v) for _ in range(3))
+        scores = net.add(rng.randint(50, 200), unit * heads // 2, q, k)
+        v = net.add(rng.randint(20, 80), unit * heads // 2, scores)
+        v = net.add(rng.randint(50, 200), unit, v, w)
+        v = net.add(rng.randint(80, 120), unit, v)
+        x = net.add(rng.randint(5, 20), unit, x, v)
+        v = net.add(rng.randint(10, 30), unit, x)
+        v = net.add(rng.randint(300, 500), unit * 4, v)
+        v = net.add(rng.randint(20, 60), unit * 4, v)
+        v = net.add(rng.randint(300, 500), unit, v)
+        x = net.add(rng.randint(5, 20), unit, x, v)
+    v = net.add(rng.randint(500, 900), unit * 6, x)
+    net.add(rng.randint(20, 60), 128, v)
+    return net.backward()
+
+
 def layered(n, rng):
     rows, layers, v = [], [], 0
     width = max(2, round(n ** 0.5 / rng.choice((1, 1.5, 2, 3))))
@@ -126,7 +149,7 @@ def main():
     kind, n, seed = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     rng = random.Random(f"{kind} {n} {seed}")
     make = {"chain": chain, "unet": unet, "resnet": resnet,
-            "layered": layered}[kind]
+            "transformer": transformer, "layered": layered}[kind]
     print("name,phase,time,bytes,inputs")
     for i, (phase, time, size, inputs) in enumerate(make(n, rng)):
         names = " ".join(f"n{u}" for u in inputs)
