@@ -15,6 +15,7 @@ typedef struct Plan {
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
+    int bias_behind; /* a kernel adds the row */
 #ifdef EDL_PROFILE
     char name[96];
 #endif

@@ -183,13 +183,12 @@ edl_cuda_candidates(Context *c, const Plan *p,
                    (uint64_t)p->shape.c_align, 4);
     set_preference(c, want, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
                    (uint64_t)p->shape.c_align, 4);
-    note_library(c, cublasLtMatmulAlgoGetHeuristic(c->library, p->product,
-                                                   p->b, p->a, p->c, p->c, want,
-                                                   most, found, &n));
+    cublasStatus_t s = cublasLtMatmulAlgoGetHeuristic(
+        c->library, p->product, p->b, p->a, p->c, p->c, want, most, found, &n);
+    if (s != CUBLAS_STATUS_NOT_SUPPORTED)
+        note_library(c, s);
     note_library(c, cublasLtMatmulPreferenceDestroy(want));
-    if (n < 1)
-        fail(c, p->shape.name, "cublasLt has no algorithm for it");
-    return c->failed ? 0 : n;
+    return c->failed || s != CUBLAS_STATUS_SUCCESS ? 0 : n;
 }
 
 /* The number of it, and its settings. */
@@ -214,10 +213,35 @@ edl_cuda_read_algorithm(const cublasLtMatmulAlgo_t *algo, int32_t *out)
 
 /* ---- plans ---- */
 
+/* The library does not add the row to such a product: a kernel will. */
+static void
+leave_bias(Context *c, Plan *p)
+{
+    const cublasLtEpilogue_t none = CUBLASLT_EPILOGUE_DEFAULT;
+    p->bias_behind = 1;
+    note_library(c, cublasLtMatmulDescSetAttribute(
+                        p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &none,
+                        sizeof none));
+}
+
+static void
+find_algorithm(Context *c, Plan *p)
+{
+    cublasLtMatmulHeuristicResult_t found;
+    int n = edl_cuda_candidates(c, p, &found, 1);
+    if (n == 0 && p->shape.bias && !c->failed) {
+        leave_bias(c, p);
+        n = edl_cuda_candidates(c, p, &found, 1);
+    }
+    if (n > 0)
+        p->algo = found.algo;
+    else
+        fail(c, p->shape.name, "cublasLt has no algorithm for it");
+}
+
 void
 edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s)
 {
-    cublasLtMatmulHeuristicResult_t found;
 #ifdef EDL_PROFILE
     snprintf(p->name, sizeof p->name, "product %s %lld x %lld x %lld, batch %lld",
              s->narrow ? "bf16" : "f32", (long long)s->m, (long long)s->n, (long long)s->k,
@@ -228,8 +252,8 @@ edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s)
         return;
     if (s->algorithm[0] >= 0)
         take_algorithm(c, p);
-    else if (edl_cuda_candidates(c, p, &found, 1) > 0)
-        p->algo = found.algo;
+    else
+        find_algorithm(c, p);
 }
 
 void
@@ -294,6 +318,25 @@ run(EdlInstance *m, const Plan *p, const void *a, const void *b, float keep,
                                    (void *)at, p->workspace, x->stream));
 }
 
+static __global__ void
+add_row(float *c, int64_t lead, const float *bias, int64_t n, int64_t columns)
+{
+    const int64_t i = edl_thread();
+    if (i < n)
+        c[i / columns * lead + i % columns] += bias[i % columns];
+}
+
+static void
+add_behind(Context *x, const EdlProductShape *s, float *c, const float *bias)
+{
+    int64_t lead = s->ldc, columns = s->n, n = s->m * s->n;
+    void *list[] = {&c, &lead, &bias, &n, &columns, NULL};
+    cudaError_t e = cudaLaunchKernel(add_row, dim3((unsigned)((n + 255) / 256)),
+                                     dim3(256), list, 0, x->stream);
+    if (e != cudaSuccess)
+        fail(x, "cuda", cudaGetErrorString(e));
+}
+
 void
 edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
             void *c, int add, void *workspace)
@@ -306,7 +349,9 @@ edl_product_sum(EdlInstance *m, int32_t index, const void *a, const void *b,
                 const float *bias, const float *plus, float *c, void *workspace)
 {
     const Plan *p = &context(m)->plans[index];
-    if (bias)
+    if (bias && !p->bias_behind)
         edl_cuda_set_bias(context(m), p, bias);
     run(m, p, a, b, plus ? 1.0f : 0.0f, plus ? plus : c, c, workspace);
+    if (bias && p->bias_behind)
+        add_behind(context(m), &p->shape, c, bias);
 }

@@ -353,15 +353,17 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
     return result->state;
 }
 
-/* 4 in up to three parts, then 3. */
+/* 4 in up to three parts, then 3; none that adds to rows of odd length. */
 inline cublasStatus_t
-cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t d,
                                cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
                                cublasLtMatmulPreference_t p, int most,
                                cublasLtMatmulHeuristicResult_t *found, int *n)
 {
     *n = 0;
+    if (d->epilogue == CUBLASLT_EPILOGUE_BIAS && c->rows % 2)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     for (uint32_t id = 4; id >= 3 && *n < most; id--) {
         edl_host::Algorithm x = {};
         uint32_t split =
