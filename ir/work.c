@@ -220,7 +220,8 @@ work_kernel(const Node *n)
     for (int i = 0; i < n->n_results; i++)
         w.bytes += type_bytes(&n->results[i]->type);
     if (n->body)
-        w.bytes += chunk_bytes(n);
+        w.chunked = chunk_bytes(n);
+    w.bytes += w.chunked;
     return w;
 }
 

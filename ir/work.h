@@ -18,6 +18,7 @@ typedef struct Work {
     double narrow[WORK_COUNT]; /* what of that has operands of bf16 */
     double ns;                 /* of bare cost graphs */
     int64_t bytes;             /* read and written */
+    int64_t chunked;           /* of them: by each chunk of a head again */
 } Work;
 
 /* Adds what a node, not a fused one, computes; not what it reads and writes. */

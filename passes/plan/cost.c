@@ -1,6 +1,7 @@
 #include "passes/plan/cost.h"
 
 static const double MOST_NS = 1e15; /* of a kernel */
+static const double PACKED = 1.5; /* passes for one, with packing */
 static const int64_t MOST_SUM = INT64_C(4000000000000000000);
 
 int64_t
@@ -25,10 +26,19 @@ cost_times(int64_t ns, int64_t n)
     return ns < -(MOST_SUM / n) ? -MOST_SUM : ns * n;
 }
 
+/* What a chunk of a head walks, its products pack before they compute: nothing
+ * hides that, and what is packed is written and read once more. */
+static double
+chunk_ns(const Work *w, const Machine *k)
+{
+    return PACKED * (double)w->chunked / k->device_memory;
+}
+
 int64_t
 cost_ns(const Work *w, const Machine *k)
 {
-    double memory = (double)w->bytes / k->device_memory, ns = w->ns;
+    double memory = (double)(w->bytes - w->chunked) / k->device_memory;
+    double ns = w->ns;
     for (int i = 0; i < WORK_COUNT; i++)
         if (w->amount[i] > 0)
             ns += machine_work_ns(k, (WorkClass)i, w->amount[i]) *
@@ -38,7 +48,8 @@ cost_ns(const Work *w, const Machine *k)
     double least = memory > ns ? ns : memory;
     if (most <= 0)
         return 0;
-    double all = most + least * k->device_shown + k->device_start_ns;
+    double all = most + least * k->device_shown + k->device_start_ns +
+                 chunk_ns(w, k);
     return all < MOST_NS ? (int64_t)all : (int64_t)MOST_NS;
 }
 
@@ -51,11 +62,13 @@ measured_ns(const Machine *k, const Node *n, const Work *w)
         k->measured ? map_get(k->measured, work_name(n)) : NULL;
     if (!t || work_is_none(w))
         return -1;
-    Work then = *w;
-    if (t->bytes >= 0)
-        then.bytes = (int64_t)t->bytes;
-    if (then.bytes == w->bytes)
+    int64_t more = t->bytes >= 0 ? (int64_t)t->bytes - w->bytes : 0;
+    if (more == 0)
         return t->ns;
+    Work then = *w;
+    then.bytes += more;
+    if (w->chunked > 0)
+        then.chunked += more > -w->chunked ? more : -w->chunked;
     double predicted = (double)cost_ns(&then, k);
     return predicted > 0 ? t->ns * (double)cost_ns(w, k) / predicted : t->ns;
 }
