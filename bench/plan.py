@@ -171,9 +171,10 @@ class PlanBench(Bench):
         rows = self.rows(model, dims)
         for g in groups(rows):
             self.take_turns(g, self.a.rounds * steps)
-        torch = self.torch(dims, steps) if model == "gpt2" else []
+        torch = self.torch(dims, steps) \
+            if model == "gpt2" and self.a.torch else []
         theirs = [[] for _ in torch]
-        for _ in range(self.a.rounds if self.a.torch else 0):
+        for _ in range(self.a.rounds):
             for command, done in zip(torch, theirs):
                 done.append(last_json(output(self.front + command, self.env)))
         self.table(model, dims, rows, [t for t in theirs if t])
