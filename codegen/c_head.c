@@ -5,9 +5,13 @@
 
 #include <inttypes.h>
 
+enum { COLUMNS = 64 };
+
 typedef struct Head {
     const Node *group;
-    const Node *logits, *loss, *grad, *dx, *dw, *sum;
+    const Node *product, *loss, *grad, *dx, *dw, *sum;
+    const Node *dbias, *bias_sum;
+    const Value *bias; /* added to every row of the product, or NULL */
     int64_t rows, inner, chunk; /* inner: the width of x */
     Classes classes;
     const Value *w; /* the weight, as it lies in memory */
@@ -27,16 +31,22 @@ head_of(Cg *cg, const Node *n)
             h.loss = b;
         else if (b->op == OP_cross_entropy_grad)
             h.grad = b;
+        else if (b->op == OP_add)
+            h.bias = b->args[b->args[0] == h.product->results[0]];
+        else if (b->op == OP_reduce_sum)
+            h.dbias = b;
+        else if (b->op == OP_accumulate && b->args[0]->def == h.dbias)
+            h.bias_sum = b;
         else if (b->op == OP_accumulate)
             h.sum = b;
-        else if (b->op == OP_matmul && !h.logits)
-            h.logits = b;
+        else if (b->op == OP_matmul && !h.product)
+            h.product = b;
         else if (b->op == OP_matmul && node_flag(b, "ta"))
             h.dw = b;
         else if (b->op == OP_matmul)
             h.dx = b;
     }
-    const Value *x = h.logits->args[0], *w = h.logits->args[1];
+    const Value *x = h.product->args[0], *w = h.product->args[1];
     h.w = w->def->graph == n->body && w->def->op == OP_cast ? w->def->args[0]
                                                             : w;
     h.bf16 = x->type.dtype == DT_bf16;
@@ -46,7 +56,7 @@ head_of(Cg *cg, const Node *n)
     h.chunk = node_int(n, "chunk", h.rows);
     if (h.chunk > h.rows)
         h.chunk = h.rows;
-    h.classes = classes_of(h.loss, h.logits->results[0]);
+    h.classes = classes_of(h.loss, h.product->results[0]);
     h.line = scratch_logits(n, h.classes.n);
     return h;
 }
@@ -121,6 +131,39 @@ scale_of(Cells *c, const Head *h)
     return cells_expr2(c, DT_f32, "scale", "%0 / (float)%1", dloss, count);
 }
 
+/* bias: its access, if there is one. */
+static int
+biased(Cells *c, const Head *h, int product, int *bias)
+{
+    if (!h->bias)
+        return product;
+    *bias = address_access(c->loops, DT_f32,
+                           address_value(c->k->cg, h->bias, 0), false, "bias",
+                           0, h->bias->layout.stride[0]);
+    return cells_expr2(c, DT_f32, "logit", "%0 + %1", product,
+                       cells_load(c, *bias, "bias"));
+}
+
+/* Over the logits: for products, if those do not read another copy, and for
+ * the gradient of a bias. */
+static void
+store_grad(Cells *c, const Head *h, int grad, int logits, int slopes)
+{
+    cells_store(c, grad, slopes);
+    if (slopes != logits && h->dbias)
+        cells_store(c, grad, logits);
+}
+
+static void
+put_hit(Cells *c, const Head *h, int valid, int logits, int slopes)
+{
+    Arena *a = c->k->cg->arena;
+    classes_put_hit(c, valid, loops_element(c->loops, slopes, "at"),
+                    h->narrow ? c_store(a, DT_bf16, "hit") : "hit");
+    if (slopes != logits && h->dbias)
+        classes_put_hit(c, valid, loops_element(c->loops, logits, "at"), "hit");
+}
+
 static void
 rows_body(Kernel *k)
 {
@@ -132,9 +175,11 @@ rows_body(Kernel *k)
     Loops s = loops_new(k, &t, 2u);
     Cells c = cells_new(k, &s);
     int logits = address_access(&s, DT_f32, logits_of(cg, h),
-                                h->grad && !h->narrow, "logits", h->line, 1);
-    int slopes = logits;
-    int x = cells_load(&c, logits, "logit");
+                                h->grad && (!h->narrow || h->dbias), "logits",
+                                h->line, 1);
+    int slopes = logits, bias = -1;
+    int x = biased(&c, h, cells_load(&c, logits, h->bias ? "product" : "logit"),
+                   &bias);
     int ids = address_access(&s, targets->type.dtype, rows_of(cg, h, targets),
                              false, "targets", targets->layout.stride[0], 0);
     int target = cells_load(&c, ids, "target");
@@ -149,9 +194,9 @@ rows_body(Kernel *k)
         if (h->narrow)
             slopes = address_access(&s, DT_bf16, slopes_of(cg, h), true,
                                     "slopes", h->line, 1);
-        cells_store(&c,
-                    classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
-                    slopes);
+        store_grad(&c, h,
+                   classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
+                   logits, slopes);
     }
     kernel_fault(k);
     k->comment =
@@ -160,8 +205,9 @@ rows_body(Kernel *k)
     cells_settle(&c);
     loops_open(&s);
     classes_emit_target(&c, cl, target, valid);
-    emit_line(&k->out, "const float own = %s;",
-              loops_element(&s, logits, "at"));
+    emit_line(&k->out, "const float own = %s%s%s;",
+              loops_element(&s, logits, "at"), h->bias ? " + " : "",
+              h->bias ? loops_element(&s, bias, "at") : "");
     cells_emit(&c);
     loops_open_single(&s);
     emit_line(&k->out, "%s = %s;", loops_element(&s, losses, "c"),
@@ -169,8 +215,7 @@ rows_body(Kernel *k)
     loops_close_single(&s);
     if (h->grad) {
         classes_emit_hit(&c, cl, DT_f32, lse, scale, "own");
-        classes_put_hit(&c, valid, loops_element(&s, slopes, "at"),
-                        h->narrow ? c_store(cg->arena, DT_bf16, "hit") : "hit");
+        put_hit(&c, h, valid, logits, slopes);
     }
     loops_close(&s);
 }
@@ -192,8 +237,8 @@ workspace_of(Cg *cg, const Head *h)
 static void
 emit_logits(Cg *cg, const Head *h)
 {
-    const Value *x = h->logits->args[0], *w = h->w;
-    bool tb = node_flag(h->logits, "tb");
+    const Value *x = h->product->args[0], *w = h->w;
+    bool tb = node_flag(h->product, "tb");
     ProductSpec p = {.bf16 = h->bf16,
                      .a_dtype = x->type.dtype,
                      .b_dtype = w->type.dtype,
@@ -209,7 +254,7 @@ emit_logits(Cg *cg, const Head *h)
                      .b_row = w->layout.stride[tb ? 1 : 0],
                      .b_col = w->layout.stride[tb ? 0 : 1],
                      .workspace = workspace_of(cg, h)};
-    c_product(cg, h->group, h->logits->results[0]->name, &p);
+    c_product(cg, h->group, h->product->results[0]->name, &p);
 }
 
 static void
@@ -237,9 +282,9 @@ emit_dx(Cg *cg, const Head *h)
 
 /* The chain of an element goes on from chunk to chunk. */
 static const char *
-dw_add(Cg *cg, const Head *h)
+goes_on(Cg *cg, const Head *h, const Node *sum)
 {
-    if (node_flag(h->sum, "more"))
+    if (node_flag(sum, "more"))
         return "1";
     cg->uses_mb = true;
     return strcmp(h->row, "0") == 0
@@ -250,7 +295,7 @@ dw_add(Cg *cg, const Head *h)
 static void
 emit_dw(Cg *cg, const Head *h)
 {
-    const Value *x = h->logits->args[0];
+    const Value *x = h->product->args[0];
     const Tensor *to = h->sum->tensor;
     bool left = h->dw->args[0] != x;
     Dtype slopes = h->narrow ? DT_bf16 : DT_f32;
@@ -260,7 +305,7 @@ emit_dw(Cg *cg, const Head *h)
                      .k = h->chunk_rows,
                      .c = address_tensor(cg, to, 0),
                      .c_row = to->layout.stride[0],
-                     .add = dw_add(cg, h),
+                     .add = goes_on(cg, h, h->sum),
                      .workspace = workspace_of(cg, h)};
     const char *d = slopes_of(cg, h), *rows = rows_of(cg, h, x);
     p.m = left ? h->classes.n : h->inner;
@@ -274,12 +319,75 @@ emit_dw(Cg *cg, const Head *h)
     c_product(cg, h->group, h->dw->results[0]->name, &p);
 }
 
+/* ---- the gradient of a bias ---- */
+
+/* Down 64 columns at once; on a device a thread goes down one. */
+static void
+emit_sums(Kernel *k, const Head *h, const char *slopes, const char *to)
+{
+    Emit *e = &k->out;
+    int64_t n = h->classes.n;
+    emit_line(e, "const int64_t from = piece * %d;", COLUMNS);
+    emit_line(e,
+              "const int64_t n = %" PRId64 " - from < %d ? %" PRId64
+              " - from : %d;",
+              n, COLUMNS, n, COLUMNS);
+    emit_line(e, "float sum[%d] = {0};", COLUMNS);
+    emit_line(e, "for (int64_t l = 0; add && l < n; l++)");
+    emit_line(e, "    sum[l] = %s[from + l];", to);
+    emit_line(e, "for (int64_t r = 0; r < %" PRId64 "; r++)", h->chunk_rows);
+    emit_line(e, "    for (int64_t l = 0; l < n; l++)");
+    emit_line(e, "        sum[l] += %s[r * %" PRId64 " + from + l];", slopes,
+              h->line);
+    emit_line(e, "for (int64_t l = 0; l < n; l++)");
+    emit_line(e, "    %s[from + l] = sum[l];", to);
+}
+
+static void
+emit_sum(Kernel *k, const Head *h, const char *slopes, const char *to)
+{
+    Emit *e = &k->out;
+    emit_line(e, "float sum = add ? %s[piece] : 0.0f;", to);
+    emit_line(e, "for (int64_t r = 0; r < %" PRId64 "; r++)", h->chunk_rows);
+    emit_line(e, "    sum += %s[r * %" PRId64 " + piece];", slopes, h->line);
+    emit_line(e, "%s[piece] = sum;", to);
+}
+
+static void
+bias_body(Kernel *k)
+{
+    const Head *h = k->aux;
+    Cg *cg = k->cg;
+    int64_t n = h->classes.n;
+    const char *slopes = kernel_name(
+        k, kernel_address(k, DT_f32, logits_of(cg, h), false, "slopes"));
+    const char *to =
+        kernel_name(k, kernel_address(k, DT_f32,
+                                      address_tensor(cg, h->bias_sum->tensor, 0),
+                                      true, "grad"));
+    kernel_scalar(k, "int", "add", goes_on(cg, h, h->bias_sum));
+    k->comment = arena_printf(cg->arena,
+                              "the gradient of a bias goes on by %" PRId64
+                              " rows",
+                              h->chunk_rows);
+    k->pieces = cg->cuda ? n : (n + COLUMNS - 1) / COLUMNS;
+    if (cg->cuda)
+        emit_sum(k, h, slopes, to);
+    else
+        emit_sums(k, h, slopes, to);
+    if (k->pieces == 1)
+        emit_one_piece(k);
+}
+
 static void
 emit_chunk(Cg *cg, const Head *h)
 {
     emit_logits(cg, h);
     kernel_emit(cg, h->group, "head_rows", h->loss->results[0]->name, rows_body,
                 h);
+    if (h->dbias)
+        kernel_emit(cg, h->group, "head_bias", h->dbias->results[0]->name,
+                    bias_body, h);
     if (h->dx)
         emit_dx(cg, h);
     if (h->dw)
@@ -293,6 +401,8 @@ can_emit(const Head *h)
 {
     const Value *dx = h->dx ? h->dx->results[0] : NULL;
     if (h->dw && (!h->sum || h->sum->tensor->layout.stride[1] != 1))
+        return false;
+    if (h->bias && (h->bias->type.dtype != DT_f32 || (h->dbias && !h->bias_sum)))
         return false;
     if (dx && (!has_memory(dx) || dx->layout.stride[1] != 1))
         return false;

@@ -152,6 +152,7 @@ head(Verifier *v, const Node *fused)
         losses += n->op == OP_cross_entropy;
         if (n->op != OP_matmul && n->op != OP_cross_entropy &&
             n->op != OP_cross_entropy_grad && n->op != OP_accumulate &&
+            n->op != OP_add && n->op != OP_reduce_sum &&
             n->op != OP_transpose && n->op != OP_cast && !is_neutral(n))
             wrong(v, n, "head");
     }

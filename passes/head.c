@@ -1,14 +1,16 @@
 /* Groups a model's head with its loss, so that logits exist for one chunk of
- * rows at a time:
+ * rows at a time; a bias may be added to them:
  *
- *     logits = matmul x, w                    x2, targets2 = reshape
- *     loss, lse, valid =                      loss, lse, valid, dx2 = fused
- *         cross_entropy logits, targets  =>       (kind = head, chunk = 256) {
- *     dlogits = cross_entropy_grad ...            matmul, cross_entropy,
- *     dx = matmul dlogits, w                      cross_entropy_grad,
- *     dw = matmul x, dlogits                      matmul, matmul,
- *     accumulate w.grad = dw                      accumulate }
- *                                             dx = reshape dx2
+ *     product = matmul x, w                   x2, targets2 = reshape
+ *     logits = add product, bias              loss, lse, valid, dx2 = fused
+ *     loss, lse, valid =                          (kind = head, chunk = 256) {
+ *         cross_entropy logits, targets  =>       matmul, add, cross_entropy,
+ *     dlogits = cross_entropy_grad ...            cross_entropy_grad,
+ *     dbias = reduce_sum dlogits                  reduce_sum, accumulate,
+ *     accumulate bias.grad = dbias                matmul, matmul,
+ *     dx = matmul dlogits, w                      accumulate }
+ *     dw = matmul x, dlogits                  dx = reshape dx2
+ *     accumulate w.grad = dw
  *
  * In training that needs a constant dloss: then the gradients follow from the
  * forward pass alone, and are made in it. A tied weight's other gradient is
@@ -23,7 +25,10 @@ enum { CHUNK_BYTES = 64 << 20, DEVICE_BYTES = 256 << 20, LEAST_ROWS = 64 };
 typedef struct Head {
     Module *m;
     Graph *g;
-    Node *logits, *loss, *dlogits, *dx, *dw;
+    Node *product, *loss, *dlogits, *dx, *dw;
+    Node *biased;     /* the add of the bias, or NULL: the product is all */
+    Value *logits;    /* what the loss reads */
+    Node *dbias, *accumulate_bias;
     Node *add;        /* of dw and the other gradient of a tied weight */
     Node *accumulate; /* of dw, or of add */
     Value *x, *w, *dx_rows;
@@ -84,15 +89,38 @@ unshaped(Value *v)
     return v;
 }
 
+/* The operand of an add that is added to every row of the other. */
+static bool
+is_bias(const Value *v, const Value *product)
+{
+    const Type *t = &product->type;
+    return v->type.rank == 1 && v->type.dim[0] == t->dim[t->rank - 1] &&
+           v->def->op == OP_read;
+}
+
+static Node *
+match_bias(Head *h, Node *n)
+{
+    for (int i = 0; n->op == OP_add && i < 2; i++) {
+        Value *product = n->args[i];
+        if (product->def->op != OP_matmul || only_user(product) != n ||
+            !is_bias(n->args[1 - i], product))
+            continue;
+        h->biased = n;
+        return product->def;
+    }
+    return n;
+}
+
 static bool
 match_forward(Head *h, Node *loss)
 {
     Value *v = loss->args[0];
     if (strcmp(node_word(loss, "reduction", ""), "none") == 0 ||
-        v->def->op != OP_matmul || v->type.dtype != DT_f32)
+        v->type.dtype != DT_f32)
         return false;
-    Node *n = v->def;
-    if (n->args[0]->type.dtype == DT_f16)
+    Node *n = match_bias(h, v->def);
+    if (n->op != OP_matmul || n->args[0]->type.dtype == DT_f16)
         return false;
     h->x = n->args[0];
     h->w_read = n->args[1];
@@ -100,7 +128,8 @@ match_forward(Head *h, Node *loss)
     h->tb = node_flag(n, "tb");
     if (node_flag(n, "ta") || h->w->type.rank != 2)
         return false;
-    h->logits = n;
+    h->product = n;
+    h->logits = v;
     h->loss = loss;
     h->classes = v->type.dim[v->type.rank - 1];
     h->rows = type_elements(&v->type) / h->classes;
@@ -112,13 +141,13 @@ match_forward(Head *h, Node *loss)
 static bool
 match_readers(Head *h)
 {
-    const Users *u = users(h->logits->results[0]);
+    const Users *u = users(h->logits);
     for (int i = 0; i < u->at.n; i++) {
         Node *n = u->at.at[i];
         if (n == h->loss)
             continue;
         if (n->op != OP_cross_entropy_grad || h->dlogits ||
-            n->args[1] != h->logits->results[0] ||
+            n->args[1] != h->logits ||
             n->args[2] != h->loss->args[1])
             return false;
         h->dlogits = n;
@@ -151,14 +180,27 @@ is_dw(const Head *h, const Node *n, const Value *d)
 }
 
 static bool
-match_products(Head *h, const Value *d)
+is_dbias(const Head *h, const Node *n)
+{
+    const Node *to = only_user(n->results[0]);
+    return h->biased && n->op == OP_reduce_sum && n->results[0]->type.rank == 1 &&
+           node_attr(n, "axes")->i == n->args[0]->type.rank - 1 &&
+           n->results[0]->type.dim[0] == h->classes && to &&
+           to->op == OP_accumulate && !node_flag(to, "more");
+}
+
+static bool
+match_gradients(Head *h, const Value *d)
 {
     const Users *u = users(d);
     for (int i = 0; i < u->at.n; i++) {
         Node *n = u->at.at[i];
         if (n->op == OP_reshape || unrounded(n->results[0]) == d) {
-            if (!match_products(h, n->results[0]))
+            if (!match_gradients(h, n->results[0]))
                 return false;
+        } else if (!h->dbias && is_dbias(h, n)) {
+            h->dbias = n;
+            h->accumulate_bias = only_user(n->results[0]);
         } else if (n->op != OP_matmul) {
             return false;
         } else if (!h->dx && is_dx(h, n, d)) {
@@ -197,7 +239,7 @@ match(Head *h, Node *loss)
         return true;
     return h->dlogits->args[0]->def->op == OP_const &&
            h->dlogits->args[0]->type.rank == 0 &&
-           match_products(h, h->dlogits->results[0]) && match_accumulate(h);
+           match_gradients(h, h->dlogits->results[0]) && match_accumulate(h);
 }
 
 /* ---- rewriting ---- */
@@ -230,7 +272,7 @@ copy_of(Head *h, Node *n, Value *a, Value *b)
 }
 
 typedef struct Parts {
-    Node *nodes[8];
+    Node *nodes[12];
     int n;
 } Parts;
 
@@ -248,14 +290,27 @@ rounds_itself(const Head *h)
     return h->w_read != h->w && !precision_shares_casts(h->m);
 }
 
+static Value *
+make_biased(Head *h, Parts *p, Value *product)
+{
+    Value *args[2] = {h->biased->args[0], h->biased->args[1]};
+    args[args[0] != h->product->results[0]] = product;
+    Value *logits = part(p, copy_of(h, h->biased, args[0], args[1]))->results[0];
+    take_over(h->g, h->logits, logits);
+    return logits;
+}
+
 static void
 make_forward(Head *h, Parts *p, Value *x, Value *targets)
 {
     if (rounds_itself(h))
         h->w_read = part(p, precision_round(h->g, h->w))->results[0];
-    Node *logits = part(p, copy_of(h, h->logits, x, h->w_read));
-    Node *loss = part(p, copy_of(h, h->loss, logits->results[0], targets));
-    take_over(h->g, h->logits->results[0], logits->results[0]);
+    Value *logits =
+        part(p, copy_of(h, h->product, x, h->w_read))->results[0];
+    take_over(h->g, h->product->results[0], logits);
+    if (h->biased)
+        logits = make_biased(h, p, logits);
+    Node *loss = part(p, copy_of(h, h->loss, logits, targets));
     for (int i = 0; i < h->loss->n_results; i++)
         take_over(h->g, h->loss->results[i], loss->results[i]);
 }
@@ -301,6 +356,19 @@ make_dw(Head *h, Parts *p, Value *x, Value *d)
 }
 
 static void
+make_dbias(Head *h, Parts *p, Value *d)
+{
+    static const int64_t rows[1] = {0};
+    Attr attrs[] = {attr_ints("axes", rows, 1), attr_bool("keep", false)};
+    Value *old = h->dbias->results[0];
+    Value *sum = part(p, graph_add(h->g, OP_reduce_sum, old->name, &d, 1, attrs,
+                                   2))->results[0];
+    take_over(h->g, old, sum);
+    part(p, graph_write(h->g, OP_accumulate, h->accumulate_bias->tensor, sum));
+    node_remove(h->accumulate_bias);
+}
+
+static void
 make_backward(Head *h, Parts *p, Value *x, Value *targets)
 {
     Node *loss = p->nodes[p->n - 1], *logits = p->nodes[p->n - 2];
@@ -314,6 +382,8 @@ make_backward(Head *h, Parts *p, Value *x, Value *targets)
                                  h->dlogits->attrs, h->dlogits->n_attrs))
                    ->results[0];
     take_over(h->g, h->dlogits->results[0], d);
+    if (h->dbias)
+        make_dbias(h, p, d);
     if (h->w_read != h->w)
         d = part(p, precision_round(h->g, d))->results[0];
     if (h->dx)
