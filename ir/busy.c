@@ -1,5 +1,7 @@
 #include "ir/busy.h"
 
+#include "ir/lend.h"
+
 typedef struct Find {
     Arena *a;
     Map numbers; /* of stash tensors, + 1 */
@@ -87,6 +89,23 @@ is_apart(const Graph *g)
     return true;
 }
 
+/* ---- gradients ---- */
+
+static void
+find_grads(Find *f, const Graph *g)
+{
+    const Module *m = g->module;
+    Lend lend = lend_find(f->a, m);
+    int base = lend_base(&lend, g);
+    for (int i = 0; i < m->tensors.n; i++) {
+        if (m->tensors.at[i]->kind != TENSOR_grad)
+            continue;
+        int first = base < 0 ? 0 : lend.first[i] - base;
+        f->at[i].first = first < 0 ? 0 : first < f->n ? first : f->n;
+        f->at[i].end = f->n;
+    }
+}
+
 Busy *
 busy_find(Arena *a, const Graph *g)
 {
@@ -104,8 +123,9 @@ busy_find(Arena *a, const Graph *g)
     bool none = !f.any && is_apart(g);
     for (int i = 0; i < m->tensors.n; i++) {
         Busy *b = &f.at[i];
-        bool stash = m->tensors.at[i]->region == REGION_stash;
-        if (none || !stash)
+        Region r = m->tensors.at[i]->region;
+        if ((none && r == REGION_stash) ||
+            (r != REGION_stash && r != REGION_grads))
             *b = (Busy){0, 0};
         else if (b->end == 0)
             b->end = f.n;
@@ -114,5 +134,6 @@ busy_find(Arena *a, const Graph *g)
         else
             b->first = 0;
     }
+    find_grads(&f, g);
     return f.at;
 }

@@ -125,7 +125,7 @@ lend_find(Arena *a, const Module *m)
     int n = m->tensors.n;
     const Program *p = find_program(m);
     Find f = {.touched = ARENA_ARRAY(a, bool, n + 1)};
-    f.lend = (Lend){ARENA_ARRAY(a, int, n + 1), ARENA_ARRAY(a, int, n + 1)};
+    f.lend = (Lend){ARENA_ARRAY(a, int, n + 1), ARENA_ARRAY(a, int, n + 1), p};
     for (int i = 0; i < n; i++) {
         const Tensor *t = m->tensors.at[i];
         if (is_lending(t))
@@ -136,4 +136,18 @@ lend_find(Arena *a, const Module *m)
     if (p)
         touch_all(&f, p);
     return f.lend;
+}
+
+int
+lend_base(const Lend *l, const Graph *g)
+{
+    int base = 0;
+    for (int i = 0; l->program && i < l->program->actions.n; i++) {
+        const Graph *called = l->program->actions.at[i]->graph;
+        if (called == g)
+            return base;
+        graph_each(called, n)
+            base++;
+    }
+    return -1;
 }

@@ -287,11 +287,12 @@ verify_life_place(Verifier *v, const Graph *g, const Life *l)
                     g->workspace);
         return;
     }
-    bool stash = l->home->region == REGION_stash;
-    Region want = l->home->space == SPACE_host   ? REGION_host
-                  : l->home->space == SPACE_disk ? REGION_disk
-                  : stash                        ? REGION_stash
-                                                 : REGION_workspace;
+    Region found = l->home->region;
+    bool stash = found == REGION_stash;
+    Region want = l->home->space == SPACE_host    ? REGION_host
+                  : l->home->space == SPACE_disk  ? REGION_disk
+                  : stash || found == REGION_grads ? found
+                                                   : REGION_workspace;
     if (l->home->region != want) {
         verify_fault(v, "expected in the region %s, found in %s",
                      region_name[want], region_name[l->home->region]);
@@ -363,23 +364,34 @@ verify_one_free(Verifier *v, const Life *x, Tensor *const *t, int n,
     }
 }
 
-/* What lies in the stash, against the tensors that are in use there. */
+/* What lies in a region, against the tensors of a kind that are in use
+ * there. */
 static void
-verify_stash_free(Verifier *v, const Graph *g, const Lives *lives)
+verify_free(Verifier *v, Region r, TensorKind kind, const Busy *busy,
+            const Lives *lives)
 {
     Tensor **t = ARENA_ARRAY(v->arena, Tensor *, v->m->tensors.n + 1);
-    const Busy *busy = busy_find(v->arena, g);
     int n = 0;
     for (int i = 0; i < v->m->tensors.n; i++) {
         v->m->tensors.at[i]->mark = i;
-        if (v->m->tensors.at[i]->region == REGION_stash)
+        if (v->m->tensors.at[i]->region == r &&
+            v->m->tensors.at[i]->kind == kind)
             t[n++] = v->m->tensors.at[i];
     }
     if (n)
         qsort(t, (size_t)n, sizeof *t, by_place);
     for (int i = 0; i < lives->n; i++)
-        if (life_region(lives->at[i]) == REGION_stash)
+        if (life_region(lives->at[i]) == r)
             verify_one_free(v, lives->at[i], t, n, busy);
+}
+
+static void
+verify_all_free(Verifier *v, const Graph *g, const Lives *lives)
+{
+    const Busy *busy = busy_find(v->arena, g);
+    verify_free(v, REGION_stash, TENSOR_stash, busy, lives);
+    verify_free(v, REGION_grads, TENSOR_stash, busy, lives);
+    verify_free(v, REGION_grads, TENSOR_grad, busy, lives);
 }
 
 static void
@@ -403,7 +415,7 @@ verify_workspace(Verifier *v, Graph *g)
         verify_no_scratch(v, n);
     if (v->faults == before) {
         verify_lives_apart(v, lives);
-        verify_stash_free(v, g, &lives);
+        verify_all_free(v, g, &lives);
     }
     graph_forget(g);
     v->at = v->m->region_loc[REGION_workspace];

@@ -1,8 +1,8 @@
 /* Gives every tensor and every home its region and offset. Tensors lie one
  * after the other in their region, in the module's order, but for what is
  * stashed where gradients are not yet written; homes of a graph are packed by
- * lifetime into the workspace, and into the stash where it is free, if the
- * workspace is smaller for it. */
+ * lifetime into the workspace, and into stash and gradients where these are
+ * free, if the workspace is smaller for it. */
 #include "ir/storage.h"
 #include "passes/pass.h"
 #include "passes/plan/borrow.h"
@@ -162,25 +162,25 @@ place_away(Graph *g)
 
 /* ---- the homes of a graph ---- */
 
-/* Two ways to place them: all in the workspace; or some in the stash, where
- * it is free (reuse: their offsets, -1 for the rest). */
+/* Two ways to place them: all in the workspace; or some where other regions
+ * have free bytes. */
 typedef struct Homes {
     Graph *g;
     Lives l;
     PackItem *items;
     int64_t height;
-    int64_t *reuse;
-    PackItem *rest; /* those in the stash take no bytes */
+    Reused *reuse;
+    PackItem *rest; /* those that are not reused */
     int64_t rest_height;
 } Homes;
 
 static PackItem *
-items_of(Arena *a, const Lives *l, const int64_t *reuse)
+items_of(Arena *a, const Lives *l, const Reused *reuse)
 {
     PackItem *items = ARENA_ARRAY(a, PackItem, l->at.n + 1);
     int n = 0;
     for (int i = 0; i < l->at.n; i++)
-        if (!reuse || reuse[i] < 0)
+        if (!reuse || reuse[i].region == REGION_none)
             items[n++] = (PackItem){l->at.at[i].first, l->at.at[i].end,
                                     l->at.at[i].bytes, 0};
     return items;
@@ -203,7 +203,7 @@ find_reuse(Arena *a, Homes *h, int64_t slot)
     int rest = 0;
     h->reuse = reuse_find(a, h->g, &h->l, slot);
     for (int i = 0; i < h->l.at.n; i++)
-        rest += h->reuse[i] < 0;
+        rest += h->reuse[i].region == REGION_none;
     h->rest = items_of(a, &h->l, h->reuse);
     h->rest_height = pack_lowest(h->rest, rest, ALIGN, EFFORT);
 }
@@ -229,8 +229,8 @@ place_homes(const Homes *h, bool reuse)
         const Life *l = &h->l.at.at[i];
         if (!reuse)
             set_place(l, REGION_workspace, h->items[i].offset);
-        else if (h->reuse[i] >= 0)
-            set_place(l, REGION_stash, h->reuse[i]);
+        else if (h->reuse[i].region != REGION_none)
+            set_place(l, h->reuse[i].region, h->reuse[i].offset);
         else
             set_place(l, REGION_workspace, h->rest[rest++].offset);
     }
@@ -262,7 +262,7 @@ find_workspace(Arena *a, Homes *h, int n, int64_t slot)
     return least;
 }
 
-/* Nothing lies in the stash that the workspace has room for. */
+/* Nothing lies elsewhere that the workspace has room for. */
 static bool
 place_graphs(Module *m, int64_t slot)
 {

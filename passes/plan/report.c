@@ -29,7 +29,7 @@ node_at(const Graph *g, int order)
     return NULL;
 }
 
-/* What lies in the stash takes nothing of the workspace. */
+/* What lies in stash or gradients takes nothing of the workspace. */
 static bool
 in_workspace(const Life *l)
 {

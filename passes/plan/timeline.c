@@ -48,10 +48,13 @@ add_alive(int64_t *series, int first, int end, int64_t bytes)
     series[end] -= bytes;
 }
 
-static bool
-in_stash(const Life *l)
+/* NULL where it lies in gradients, which count whole. */
+static int64_t *
+series_of(Make *k, const Life *l)
 {
-    return l->home && l->home->region == REGION_stash;
+    Region r = l->home ? l->home->region : REGION_workspace;
+    return r == REGION_stash ? k->stash : r == REGION_grads ? NULL
+                                                             : k->workspace;
 }
 
 static void
@@ -59,10 +62,12 @@ add_workspace(Make *k, Graph *g, int base)
 {
     Arena *a = arena_new();
     Lives l = life_find(a, g);
-    for (int i = 0; i < l.at.n; i++)
-        add_alive(in_stash(&l.at.at[i]) ? k->stash : k->workspace,
-                  base + l.at.at[i].first, base + l.at.at[i].end,
-                  l.at.at[i].bytes);
+    for (int i = 0; i < l.at.n; i++) {
+        const Life *x = &l.at.at[i];
+        int64_t *series = series_of(k, x);
+        if (series)
+            add_alive(series, base + x->first, base + x->end, x->bytes);
+    }
     arena_free(a);
 }
 
