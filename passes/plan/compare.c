@@ -263,6 +263,41 @@ compare_graphs(Compare *c)
             fprintf(c->to, "+ graph %s\n", c->new->graphs.at[i]->name);
 }
 
+/* ---- products of the CUDA target ---- */
+
+static const ProductChoice *
+find_product(const Module *m, const char *words)
+{
+    for (int i = 0; i < m->products.n; i++)
+        if (strcmp(m->products.at[i].product, words) == 0)
+            return &m->products.at[i];
+    return NULL;
+}
+
+static const char *
+algorithm_of(const ProductChoice *c)
+{
+    return c->algorithm ? c->algorithm : "auto";
+}
+
+static void
+compare_products(Compare *c)
+{
+    compare_section(c, "products");
+    for (int i = 0; i < c->old->products.n; i++) {
+        const ProductChoice *o = &c->old->products.at[i];
+        const ProductChoice *n = find_product(c->new, o->product);
+        if (!n)
+            compare_say(c, "- %s", o->product);
+        else if (strcmp(algorithm_of(o), algorithm_of(n)) != 0)
+            compare_say(c, "%s: %s -> %s", o->product, algorithm_of(o),
+                        algorithm_of(n));
+    }
+    for (int i = 0; i < c->new->products.n; i++)
+        if (!find_product(c->old, c->new->products.at[i].product))
+            compare_say(c, "+ %s", c->new->products.at[i].product);
+}
+
 void
 compare_print(Arena *a, const Module *old, const Module *new, FILE *to)
 {
@@ -275,4 +310,5 @@ compare_print(Arena *a, const Module *old, const Module *new, FILE *to)
     compare_plan(&c);
     compare_tensors(&c);
     compare_graphs(&c);
+    compare_products(&c);
 }
