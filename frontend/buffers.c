@@ -34,8 +34,9 @@ field(BufferRow r, int i, BufferRow *out)
     const char *p = r.at, *end = r.at + r.n;
     for (; i > 0; i--) {
         p = memchr(p, ',', (size_t)(end - p));
-        if (!p++)
+        if (!p)
             return false;
+        p++;
     }
     const char *q = memchr(p, ',', (size_t)(end - p));
     q = q ? q : end;
