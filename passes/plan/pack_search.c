@@ -11,7 +11,8 @@ enum {
     TRY_STEPS = 150, /* of a try, and one more for each item */
     STATIC_EVERY = 40,
     STALE_TRIES = 200,
-    TURN = 4000 /* steps of one kind, then it is the next one's turn */
+    TURN = 4000, /* steps of one kind, then it is the next one's turn */
+    EJECT_TURN = 8000
 };
 
 /* Tries of one kind, with the priorities that got furthest. */
@@ -167,7 +168,7 @@ take_turns(Search *s, int64_t *effort)
         for (int k = 0; k < TREE_ORDERS; k++)
             if (try_some(s, &s->tries[k], effort))
                 return s->tries[k].tree.state->offset;
-        if (eject_some(s->eject, TURN, effort))
+        if (eject_some(s->eject, EJECT_TURN, effort))
             return eject_offsets(s->eject);
     }
     return NULL;

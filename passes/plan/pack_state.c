@@ -13,6 +13,7 @@ state_new(const PackProblem *p, int64_t capacity)
     s->because = ARENA_ARRAY(a, Range, n + 1);
     s->lifted = ARENA_ARRAY(a, int64_t, n + 1);
     s->open = ARENA_ARRAY(a, int, n + 1);
+    s->low = ARENA_ARRAY(a, int, n + 1);
     s->rest = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
     s->n_words = p->n_sections / 64 + 1;
     s->busy = ARENA_ARRAY(a, uint64_t, s->n_words);
@@ -167,7 +168,7 @@ lift(const State *s, int i, int64_t low)
             continue;
         if (best >= 0 && low + p->size[j] >= best)
             break;
-        int64_t top = (s->least[j] < low ? low : s->least[j]) + p->size[j];
+        int64_t top = (s->lifted[j] < low ? low : s->lifted[j]) + p->size[j];
         if (best < 0 || top < best)
             best = top;
     }
@@ -201,6 +202,16 @@ lowest_bit(uint64_t word)
     return place[((word & -word) * 0x022fdd63cc95386du) >> 58];
 }
 
+static void
+add_tight(State *s, Floor f, int64_t room)
+{
+    if (room < s->room)
+        s->n_tight = 0;
+    s->room = room;
+    if (s->n_tight < STATE_TIGHT)
+        s->tight[s->n_tight++] = f;
+}
+
 /* The sections of item i that have no floor yet get this one; false when
  * what is to come above it is too much. */
 static bool
@@ -221,11 +232,40 @@ set_floor(State *s, int i, int64_t floor)
                 blame_section(s, t);
                 return false;
             }
-            if (room < s->room) {
-                s->room = room;
-                s->tightest = t;
-            }
+            if (room <= s->room)
+                add_tight(s, (Floor){t, floor}, room);
         }
+    }
+    return true;
+}
+
+/* What each item lies above. Items that have to be lifted come last: each is
+ * lifted by what is known of the others. */
+static bool
+find_lifted(State *s, int64_t low)
+{
+    int n_low = 0;
+    s->window = s->capacity;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        int64_t at = s->least[i], top = at + s->p->size[i];
+        s->window = top < s->window ? top : s->window;
+        s->lifted[i] = at;
+        if (at < low || state_is_excluded(s, i))
+            s->low[n_low++] = i;
+        if (top <= low || top > s->capacity) {
+            blame_item(s, i); /* it could have been placed there; or cannot */
+            return false;
+        }
+    }
+    for (int k = 0; k < n_low; k++) {
+        int i = s->low[k];
+        int64_t at = lift(s, i, low);
+        if (at < 0 || at + s->p->size[i] > s->capacity) {
+            blame_item(s, i);
+            return false;
+        }
+        s->lifted[i] = at;
     }
     return true;
 }
@@ -233,23 +273,11 @@ set_floor(State *s, int i, int64_t floor)
 bool
 state_settle(State *s, int64_t low)
 {
-    s->window = s->capacity;
-    for (int k = 0; k < s->n_open; k++) {
-        int i = s->open[k];
-        int64_t at = s->least[i], top = at + s->p->size[i];
-        s->window = top < s->window ? top : s->window;
-        if (top <= low)
-            at = -1; /* it could have been placed there */
-        else if (at < low || state_is_excluded(s, i))
-            at = lift(s, i, low);
-        s->lifted[i] = at;
-        if (at < 0 || at + s->p->size[i] > s->capacity) {
-            blame_item(s, i);
-            return false;
-        }
-    }
+    if (!find_lifted(s, low))
+        return false;
     sort_open(s);
     s->room = INT64_MAX;
+    s->n_tight = 0;
     memcpy(s->left, s->busy, sizeof *s->left * (size_t)s->n_words);
     for (int k = 0; k < s->n_open; k++)
         if (!set_floor(s, s->open[k], s->lifted[s->open[k]]))

@@ -21,6 +21,14 @@ typedef struct Excluded {
     Range because;
 } Excluded;
 
+/* The lowest offset of what is open in a section. */
+typedef struct Floor {
+    int section;
+    int64_t at;
+} Floor;
+
+enum { STATE_TIGHT = 12 };
+
 typedef struct State {
     const PackProblem *p;
     int64_t capacity;
@@ -32,13 +40,15 @@ typedef struct State {
     int64_t *lifted; /* least, or what unplaced neighbours lift it to */
     int *open;       /* unplaced items, by lifted after state_settle */
     int n_open;
+    int *low; /* those that have to be lifted */
     int64_t *rest;  /* of a section: sizes not placed yet */
     uint64_t *busy; /* sections with such sizes, as bits */
     uint64_t *left; /* of these, the ones that have no floor yet */
     int n_words;
     int64_t window; /* the lowest top that an open item could have */
-    int tightest; /* the section in which least may stay empty */
-    int64_t room; /* that much */
+    int64_t room;   /* of the sections in which least may stay empty, */
+    Floor tight[STATE_TIGHT]; /* and some of these */
+    int n_tight;
     VEC(Raised) raised;
     VEC(Excluded) excluded;
     int64_t *fails; /* of a section: failures that it had part in */

@@ -1,5 +1,7 @@
 #include "passes/plan/pack_tree.h"
 
+#include <limits.h>
+
 /* ---- what is next ---- */
 
 static bool
@@ -68,13 +70,44 @@ choose_lowest(const Tree *t, int64_t low)
     return best;
 }
 
+/* How many items may be the lowest one in a section. */
+static int
+count_lowest(const State *s, Floor f)
+{
+    int n = 0;
+    for (int k = 0; k < s->n_open; k++) {
+        int i = s->open[k];
+        if (s->lifted[i] > f.at + s->room)
+            break;
+        n += s->p->first[i] <= f.section && f.section <= s->p->last[i];
+    }
+    return n;
+}
+
+/* Of the sections with the least room, one that leaves the least choice. */
+static int
+fewest(const State *s)
+{
+    int best = s->tight[0].section, least = INT_MAX;
+    for (int k = 0; k < s->n_tight && least > 1; k++) {
+        int n = count_lowest(s, s->tight[k]);
+        if (n < least) {
+            least = n;
+            best = s->tight[k].section;
+        }
+    }
+    return best;
+}
+
 /* -1: there is nothing that may be placed. */
 static int
 choose(const Tree *t, int64_t low)
 {
     int i = -1;
     if (t->order == TREE_TIGHTEST)
-        i = choose_in(t, t->state->tightest);
+        i = choose_in(t, t->state->tight[0].section);
+    else if (t->order == TREE_FEWEST)
+        i = choose_in(t, fewest(t->state));
     return i >= 0 ? i : choose_lowest(t, low);
 }
 

@@ -9,6 +9,7 @@
 typedef enum TreeOrder {
     TREE_LOWEST,   /* what lies lowest */
     TREE_TIGHTEST, /* what lies lowest in the section with the least room */
+    TREE_FEWEST,   /* the same, where that leaves the least choice */
     TREE_LEVEL,    /* what lies lowest, and from then on nothing below it */
     TREE_ORDERS
 } TreeOrder;
