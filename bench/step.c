@@ -19,12 +19,13 @@ enum { MAX_KERNELS = 512, MAX_STEPS = 4096 };
 
 typedef struct Spent {
     EdlBody body;
-    int64_t calls, pieces, cpu; /* nanoseconds */
+    int64_t calls, pieces, cpu, fma; /* nanoseconds */
     double wall;
 } Spent;
 
 typedef struct Bench {
     EdlPool *pool;
+    int peaks;
     int nspent;
     Spent spent[MAX_KERNELS];
 } Bench;
@@ -32,7 +33,8 @@ typedef struct Bench {
 typedef struct Timed {
     EdlBody body;
     void *arg;
-    int64_t cpu;
+    int64_t cpu, fma;
+    int peaks;
 } Timed;
 
 static double
@@ -43,13 +45,52 @@ now(clockid_t clock)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+#if defined(__AVX512F__)
+enum { WIDTH = 16 };
+#elif defined(__AVX2__)
+enum { WIDTH = 8 };
+#else
+enum { WIDTH = 4 };
+#endif
+enum { CHAINS = 12, LINKS = 10000 };
+
+typedef float Vec __attribute__((vector_size(WIDTH * 4)));
+
+/* As bench/peak.c, for 20 microseconds. */
+static float
+fma_chains(float start)
+{
+    Vec s[CHAINS], x, y;
+    for (int l = 0; l < WIDTH; l++) {
+        x[l] = 0.999f;
+        y[l] = start;
+    }
+    for (int i = 0; i < CHAINS; i++)
+        s[i] = x * (float)i;
+    for (int n = 0; n < LINKS; n++) {
+#pragma GCC unroll 12
+        for (int i = 0; i < CHAINS; i++)
+            s[i] = s[i] * x + y;
+    }
+    for (int i = 1; i < CHAINS; i++)
+        s[0] += s[i];
+    return s[0][0];
+}
+
 static void
 timed_piece(void *arg, int64_t i)
 {
     Timed *t = arg;
-    double from = now(CLOCK_THREAD_CPUTIME_ID);
+    double from = now(CLOCK_THREAD_CPUTIME_ID), ms = 0;
+    if (t->peaks) {
+        volatile float sink = fma_chains((float)i);
+        (void)sink;
+        ms = now(CLOCK_THREAD_CPUTIME_ID) - from;
+        __atomic_fetch_add(&t->fma, (int64_t)(ms * 1e6), __ATOMIC_RELAXED);
+        from = now(CLOCK_THREAD_CPUTIME_ID);
+    }
     t->body(t->arg, i);
-    double ms = now(CLOCK_THREAD_CPUTIME_ID) - from;
+    ms = now(CLOCK_THREAD_CPUTIME_ID) - from;
     __atomic_fetch_add(&t->cpu, (int64_t)(ms * 1e6), __ATOMIC_RELAXED);
 }
 
@@ -77,11 +118,12 @@ timed_for(void *user, int64_t n, EdlBody body, void *arg)
 {
     Bench *b = user;
     Spent *s = spent_of(b, body);
-    Timed t = {body, arg, 0};
+    Timed t = {body, arg, 0, 0, b->peaks};
     double from = now(CLOCK_MONOTONIC);
     edl_pool_for(b->pool, n, timed_piece, &t);
     s->wall += now(CLOCK_MONOTONIC) - from;
     s->cpu += t.cpu;
+    s->fma += t.fma;
     s->calls++;
     s->pieces += n;
 }
@@ -212,16 +254,25 @@ rss_mib(void)
     return u.ru_maxrss / 1024;
 }
 
+/* GFLOP/s of a thread */
+static double
+peak_of(const Spent *s)
+{
+    double flop = 2.0 * WIDTH * CHAINS * LINKS * (double)s->pieces;
+    return s->fma ? flop / (double)s->fma : 0;
+}
+
 static void
 report(Bench *b, double *ms, double cpu, const double *loss, int steps,
        int warm)
 {
     int n = steps - warm;
     for (int i = 0; i < b->nspent; i++)
-        printf("kernel %10.3f cpu %10.3f wall %6lld calls %8lld pieces %p\n",
+        printf("kernel %10.3f cpu %10.3f wall %6lld calls %8lld pieces "
+               "%6.1f peak %p\n",
                (double)b->spent[i].cpu * 1e-6 / n, b->spent[i].wall / n,
                (long long)b->spent[i].calls / n,
-               (long long)b->spent[i].pieces / n,
+               (long long)b->spent[i].pieces / n, peak_of(&b->spent[i]),
                (void *)((char *)(size_t)b->spent[i].body -
                         (size_t)(void *)&MODEL));
     qsort(ms + warm, (size_t)n, sizeof *ms, by_size);
@@ -272,6 +323,7 @@ main(int argc, char **argv)
     steps = turns ? MAX_STEPS : steps;
     if (steps <= warm || steps > MAX_STEPS)
         return 2;
+    b.peaks = kernels > 1;
     b.pool = edl_pool_new(atoi(flag(argc, argv, "--threads", "2")));
     EdlHooks hooks = {kernels ? timed_for : plain_for, log_error, NULL, NULL,
                       &b, NULL, NULL};
