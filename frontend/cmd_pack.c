@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "frontend/buffers.h"
+#include "frontend/cmd_pack_buffers.h"
 #include "frontend/session.h"
 
 enum { FIT_EFFORT = 3000000, LOWEST_EFFORT = 4000000 };

@@ -1,6 +1,6 @@
 /* Any bytes: the reader of `edlc pack` never crashes; what it takes is placed,
  * and no two buffers that are alive together share bytes. */
-#include "frontend/buffers.h"
+#include "frontend/cmd_pack_buffers.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "frontend/buffers.h"
+#include "frontend/cmd_pack_buffers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Tables of buffers, as `edlc pack` reads them: a head with the columns lower,
  * upper, size and any others, then rows. */
-#ifndef EDL_FRONTEND_BUFFERS_H
-#define EDL_FRONTEND_BUFFERS_H
+#ifndef EDL_FRONTEND_CMD_PACK_BUFFERS_H
+#define EDL_FRONTEND_CMD_PACK_BUFFERS_H
 
 #include "ir/base/diag.h"
 #include "passes/plan/pack.h"
