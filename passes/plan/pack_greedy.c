@@ -85,26 +85,69 @@ place_all(const PackProblem *p, Key *keys, int order, Extent *taken,
     return top;
 }
 
+/* ---- where there are too many pairs to list ---- */
+
+typedef struct Alive {
+    int64_t from, to;
+    int end; /* the section after which it is dead */
+} Alive;
+
+/* In order of the first section, or from the end in order of the last; what is
+ * alive is kept by place. */
 static int64_t
-one_after_the_other(const PackProblem *p, int64_t *offset)
+sweep(const PackProblem *p, Key *keys, bool back, Alive *alive,
+      int64_t *offset)
 {
     int64_t top = 0;
-    for (int i = 0; i < p->n; i++) {
-        offset[i] = top;
-        top += p->size[i];
+    int n = 0;
+    for (int i = 0; i < p->n; i++)
+        keys[i] = key_of(p, i, back ? 4 : 3);
+    qsort(keys, (size_t)p->n, sizeof *keys, by_key);
+    for (int k = 0; k < p->n; k++) {
+        int i = keys[k].item, now = back ? -p->last[i] : p->first[i];
+        int kept = 0, place = -1;
+        int64_t at = 0;
+        for (int j = 0; j < n; j++) {
+            if (alive[j].end < now)
+                continue;
+            if (place < 0 && alive[j].from >= at + p->size[i])
+                place = kept;
+            else if (place < 0)
+                at = alive[j].to;
+            alive[kept++] = alive[j];
+        }
+        place = place < 0 ? kept : place;
+        memmove(alive + place + 1, alive + place,
+                sizeof *alive * (size_t)(kept - place));
+        alive[place] = (Alive){at, at + p->size[i],
+                               back ? -p->first[i] : p->last[i]};
+        n = kept + 1;
+        offset[i] = at;
+        top = at + p->size[i] > top ? at + p->size[i] : top;
     }
     return top;
+}
+
+static int64_t
+sweep_both(const PackProblem *p, Key *keys, int64_t *now, int64_t *offset)
+{
+    Alive *alive = ARENA_ARRAY(p->arena, Alive, p->n + 1);
+    int64_t forward = sweep(p, keys, false, alive, offset);
+    int64_t back = sweep(p, keys, true, alive, now);
+    if (back < forward)
+        memcpy(offset, now, sizeof *now * (size_t)p->n);
+    return back < forward ? back : forward;
 }
 
 int64_t
 pack_greedy(const PackProblem *p, int64_t *offset)
 {
-    if (!p->near)
-        return one_after_the_other(p, offset);
     Key *keys = ARENA_ARRAY(p->arena, Key, p->n + 1);
     Extent *taken = ARENA_ARRAY(p->arena, Extent, p->n + 1);
     int64_t *now = ARENA_ARRAY(p->arena, int64_t, p->n + 1);
     int64_t best = -1;
+    if (!p->near)
+        return sweep_both(p, keys, now, offset);
     for (int order = 0; order < ORDERS; order++) {
         int64_t top = place_all(p, keys, order, taken, now);
         if (best >= 0 && top >= best)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_PAIRS = 1 << 28 };
+enum { MOST_PAIRS = 1 << 22 };
 
 typedef struct Event {
     int64_t time;

@@ -15,7 +15,7 @@ typedef struct PackProblem {
     int64_t *load;     /* of a section: all sizes alive in it */
     int *start;        /* neighbours of i: near[start[i]] .. near[start[i+1]-1],
                         * those alive together with it */
-    int *near;         /* NULL: more than 2^28 pairs, which nobody orders */
+    int *near;         /* NULL: more than 2^22 pairs */
 } PackProblem;
 
 /* Neighbours smallest first, as the search wants them. */
