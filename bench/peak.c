@@ -3,35 +3,14 @@
 #include <stdio.h>
 #include <time.h>
 
-#if defined(__AVX512F__)
-enum { WIDTH = 16 };
-#elif defined(__AVX2__)
-enum { WIDTH = 8 };
-#else
-enum { WIDTH = 4 };
-#endif
-enum { CHAINS = 12, ROUNDS = 20000000 };
+#include "fma.h"
 
-typedef float Vec __attribute__((vector_size(WIDTH * 4)));
+enum { LINKS = 20000000 };
 
 static void *
 work(void *arg)
 {
-    Vec s[CHAINS], x, y;
-    for (int l = 0; l < WIDTH; l++) {
-        x[l] = 0.999f;
-        y[l] = 0.001f;
-    }
-    for (int i = 0; i < CHAINS; i++)
-        s[i] = x * (float)i;
-    for (long n = 0; n < ROUNDS; n++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i++)
-            s[i] = s[i] * x + y;
-    }
-    for (int i = 1; i < CHAINS; i++)
-        s[0] += s[i];
-    *(float *)arg = s[0][0];
+    *(float *)arg = fma_chains(0.001f, LINKS);
     return NULL;
 }
 
@@ -49,7 +28,7 @@ measure(int threads)
     clock_gettime(CLOCK_MONOTONIC, &to);
     double s = (double)(to.tv_sec - from.tv_sec) +
                1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-    return 2.0 * WIDTH * CHAINS * ROUNDS * threads / s * 1e-9;
+    return 2.0 * WIDTH * CHAINS * LINKS * threads / s * 1e-9;
 }
 
 int

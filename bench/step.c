@@ -4,6 +4,7 @@
  * it waits for a line before each step and answers one, until its input ends:
  * so several programs run in turns. */
 #include "edl.h"
+#include "fma.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,37 +46,7 @@ now(clockid_t clock)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-#if defined(__AVX512F__)
-enum { WIDTH = 16 };
-#elif defined(__AVX2__)
-enum { WIDTH = 8 };
-#else
-enum { WIDTH = 4 };
-#endif
-enum { CHAINS = 12, LINKS = 10000 };
-
-typedef float Vec __attribute__((vector_size(WIDTH * 4)));
-
-/* As bench/peak.c, for 20 microseconds. */
-static float
-fma_chains(float start)
-{
-    Vec s[CHAINS], x, y;
-    for (int l = 0; l < WIDTH; l++) {
-        x[l] = 0.999f;
-        y[l] = start;
-    }
-    for (int i = 0; i < CHAINS; i++)
-        s[i] = x * (float)i;
-    for (int n = 0; n < LINKS; n++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i++)
-            s[i] = s[i] * x + y;
-    }
-    for (int i = 1; i < CHAINS; i++)
-        s[0] += s[i];
-    return s[0][0];
-}
+enum { LINKS = 10000 }; /* 20 microseconds */
 
 static void
 timed_piece(void *arg, int64_t i)
@@ -83,7 +54,7 @@ timed_piece(void *arg, int64_t i)
     Timed *t = arg;
     double from = now(CLOCK_THREAD_CPUTIME_ID), ms = 0;
     if (t->peaks) {
-        volatile float sink = fma_chains((float)i);
+        volatile float sink = fma_chains((float)i, LINKS);
         (void)sink;
         ms = now(CLOCK_THREAD_CPUTIME_ID) - from;
         __atomic_fetch_add(&t->fma, (int64_t)(ms * 1e6), __ATOMIC_RELAXED);
