@@ -60,10 +60,44 @@ remove_new(Session *s, const char *folder, const OutFiles *files)
         (void)unlink(join(s, folder, files->files.at[i].name, beside));
 }
 
+/* Every folder may have these: what is there begins as ours does, or another
+ * wrote it. */
+static bool
+is_foreign(const char *path, const OutFile *f)
+{
+    bool common = strcmp(f->name, "Makefile") == 0 ||
+                  strcmp(f->name, "CMakeLists.txt") == 0;
+    char line[128] = "";
+    FILE *old = common ? fopen(path, "rb") : NULL;
+    if (!old)
+        return false;
+    size_t n = strcspn(f->text, ".\n");
+    bool same = fread(line, 1, sizeof line - 1, old) >= n &&
+                memcmp(line, f->text, n) == 0;
+    fclose(old);
+    return !same;
+}
+
+static bool
+overwrites_none(Session *s, const char *folder, const OutFiles *files)
+{
+    for (int i = 0; i < files->files.n; i++) {
+        const char *path = join(s, folder, files->files.at[i].name, "");
+        if (!is_foreign(path, &files->files.at[i]))
+            continue;
+        diag_error(s->diag, (Span){0},
+                   "%s was not written by edlc: move it, or say where the "
+                   "outputs go with -o DIR",
+                   path);
+        return false;
+    }
+    return true;
+}
+
 bool
 output_write(Session *s, const char *folder, const OutFiles *files)
 {
-    if (!make_folder(s, folder))
+    if (!make_folder(s, folder) || !overwrites_none(s, folder, files))
         return false;
     for (int i = 0; i < files->files.n; i++) {
         const OutFile *f = &files->files.at[i];
