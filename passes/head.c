@@ -195,6 +195,8 @@ match_gradients(Head *h, const Value *d)
     const Users *u = users(d);
     for (int i = 0; i < u->at.n; i++) {
         Node *n = u->at.at[i];
+        if (n->n_results == 0)
+            return false;
         if (n->op == OP_reshape || unrounded(n->results[0]) == d) {
             if (!match_gradients(h, n->results[0]))
                 return false;

@@ -3,7 +3,11 @@
  *   - an operand of concat in its part of the result;
  *   - what is transposed and then reshaped, so that the reshape is dense;
  * then, from the start, every view lies in its operand's home if strides can
- * say it. A view that would be walked badly is a copy instead. */
+ * say it. A view that would be walked badly is a copy instead.
+ *
+ * A sum over several axes walks them as one where strides allow it, and its
+ * order with it. So what it reads lies dense, whatever else reads it: or a
+ * plan that stashes it, or makes it again, would change bits. */
 #include "passes/pass.h"
 #include "passes/plan/layout.h"
 #include "passes/plan/life.h"
@@ -13,7 +17,7 @@
 enum { CONCAT_REACH = 32 };
 
 /* What readers do with a value (Value.mark). */
-enum { READ_BY_MATMUL = 1, READ_BY_ATTENTION = 2, WRITTEN = 4 };
+enum { READ_BY_MATMUL = 1, READ_BY_ATTENTION = 2, WRITTEN = 4, SUMMED = 8 };
 
 /* Where a value is to lie (Value.note). */
 typedef struct Want {
@@ -39,17 +43,67 @@ reader_mark(const Node *n)
     return 0;
 }
 
+static bool
+sums_axes(const Node *n)
+{
+    const Attr *axes = node_attr(n, "axes");
+    if (n->body)
+        graph_each(n->body, b)
+            if (sums_axes(b))
+                return true;
+    return axes && axes->i > 1;
+}
+
+static void
+mark_args(Node *n, int mark)
+{
+    for (int i = 0; i < n->n_args; i++)
+        n->args[i]->mark |= mark;
+}
+
 static void
 mark_readers(Graph *g)
 {
     graph_each(g, n) {
-        if (n->body) {
+        if (n->body)
             mark_readers(n->body);
-            continue;
-        }
-        for (int i = 0; i < n->n_args; i++)
-            n->args[i]->mark |= reader_mark(n);
+        else
+            mark_args(n, reader_mark(n));
+        if (sums_axes(n))
+            mark_args(n, SUMMED);
     }
+}
+
+/* What is shown is read as its views are; what is stashed as the backward pass
+ * reads it (Tensor.mark). */
+static void
+spread_summed(Graph *g)
+{
+    graph_each_reverse(g, n) {
+        int mark = 0;
+        for (int i = 0; i < n->n_results; i++)
+            mark |= n->results[i]->mark & SUMMED;
+        if (n->op == OP_read)
+            n->tensor->mark |= mark;
+        if (n->op == OP_write)
+            mark_args(n, n->tensor->mark);
+        else if (op_info[n->op].flags & OP_VIEW)
+            mark_args(n, mark);
+    }
+}
+
+/* From the last graph, so that readers of the stash come before its writers. */
+static void
+mark_graphs(Module *m)
+{
+    for (int i = 0; i < m->tensors.n; i++)
+        m->tensors.at[i]->mark = 0;
+    for (int i = 0; i < m->graphs.n; i++) {
+        graph_forget(m->graphs.at[i]);
+        mark_readers(m->graphs.at[i]);
+    }
+    for (int i = m->graphs.n - 1; i >= 0; i--)
+        spread_summed(m->graphs.at[i]);
 }
 
 /* ---- from the end: wants ---- */
@@ -79,7 +133,8 @@ asks(Arena *a, Value *v, Value *home, const Layout *l)
         v = n->args[0];
     }
     if (v->def->op == OP_read || v->def->op == OP_const || v->tensor ||
-        !layout_inner_is_one(&v->type, &at) || (home && (v->mark & WRITTEN)))
+        !layout_inner_is_one(&v->type, &at) || (v->mark & SUMMED) ||
+        (home && (v->mark & WRITTEN)))
         return false;
     Want *w = ARENA_NEW(a, Want);
     *w = (Want){home, at};
@@ -212,12 +267,11 @@ bind_stash(Graph *g)
 bool
 pass_views(Module *m)
 {
+    mark_graphs(m);
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];
         Arena *a = arena_new();
         graph_number(g);
-        graph_forget(g);
-        mark_readers(g);
         find_wants(a, g);
         graph_each(g, n)
             lay_node(n);
