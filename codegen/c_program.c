@@ -279,7 +279,7 @@ c_pass_turn(CModel *m, Emit *e, const char *name)
 {
     if (!m->has_phases)
         return;
-    emit_line(e, "if (m->phase %% 2 != 0)");
+    emit_line(e, "if (m->phase != 0)");
     emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"%s: not its turn\");",
               name);
 }

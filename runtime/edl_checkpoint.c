@@ -222,6 +222,8 @@ edl_save(EdlInstance *m, const char *path)
     EdlStatus status;
     if (edl_copies_sound(m) != EDL_OK)
         return EDL_EIO;
+    if (m->phase != 0)
+        return edl_fail(m, EDL_EINVAL, "save: in the middle of a step");
     if (!path && !m->hooks.write)
         return edl_fail(m, EDL_EINVAL, "no path and no write hook");
     if (!save_begin(&s, m))
