@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted: keywords of C11 and C++17, and what headers make of names. */
+/* Sorted: keywords of C11 and C++17, and names that headers have taken. */
 static const char *const keywords[] = {
     "NULL",
     "alignas",
@@ -48,8 +48,14 @@ static const char *const keywords[] = {
     "if",
     "inline",
     "int",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "int8_t",
+    "intptr_t",
     "linux",
     "long",
+    "max_align_t",
     "mutable",
     "namespace",
     "new",
@@ -62,6 +68,7 @@ static const char *const keywords[] = {
     "or_eq",
     "private",
     "protected",
+    "ptrdiff_t",
     "public",
     "register",
     "reinterpret_cast",
@@ -69,10 +76,12 @@ static const char *const keywords[] = {
     "return",
     "short",
     "signed",
+    "size_t",
     "sizeof",
     "static",
     "static_assert",
     "static_cast",
+    "std",
     "struct",
     "switch",
     "template",
@@ -84,6 +93,11 @@ static const char *const keywords[] = {
     "typedef",
     "typeid",
     "typename",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "uint8_t",
+    "uintptr_t",
     "union",
     "unix",
     "unsigned",

@@ -121,12 +121,48 @@ add_files(Session *s, OutFiles *all, const OutFiles *one)
     }
 }
 
+static char
+folded(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* They differ in case alone, so that their macros are one; or a is b_main,
+ * the name of b's trainer. */
+static bool
+clash(const char *a, const char *b)
+{
+    int n = 0;
+    while (a[n] && folded(a[n]) == folded(b[n]))
+        n++;
+    return !b[n] && (!a[n] || strcmp(a + n, "_main") == 0);
+}
+
+static bool
+have_names(Session *s, const Modules *models)
+{
+    for (int i = 0; i < models->n; i++)
+        for (int k = 0; k < models->n; k++) {
+            const char *a = models->at[i]->name, *b = models->at[k]->name;
+            if (i == k || !clash(a, b))
+                continue;
+            diag_error(s->diag, (Span){0},
+                       "the outputs of models %s and %s have the same names: "
+                       "rename one, or compile them apart with --model",
+                       a, b);
+            return false;
+        }
+    return true;
+}
+
 /* schedule: NULL, or that of one of the models. */
 static Status
 compile_all(Session *s, const char *path, const Modules *models,
             Module *schedule, OutFiles *all)
 {
     bool found = !schedule;
+    if (!have_names(s, models))
+        return STATUS_INPUT;
     for (int i = 0; i < models->n; i++) {
         OutFiles one = {0};
         bool mine =
