@@ -68,6 +68,8 @@ classes_emit_target(Cells *c, const Classes *cl, int target, int valid)
             arena_printf(k->cg->arena, "%s ? %s : 0", cells_need(c, valid), at);
     emit_line(&k->out, "const int64_t at = edl_index(%s, %" PRId64 ", %s);", at,
               cl->n, kernel_fault(k));
+    if (cl->n == 1)
+        emit_line(&k->out, "(void)at; /* there is one class */");
 }
 
 const char *

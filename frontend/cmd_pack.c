@@ -55,11 +55,25 @@ does_not_fit(Table *t, int64_t align, int64_t capacity)
     diag_error(t->s->diag, (Span){0}, "%s: found no placement in %lld bytes",
                t->path, (long long)capacity);
     diag_note(t->s->diag, (Span){0},
-              "at the fullest moment %lld bytes are alive", (long long)bound);
+              "at the fullest moment %lld bytes are alive%s", (long long)bound,
+              align > 1 ? ", in whole multiples of --align" : "");
     if (bound <= capacity)
         diag_note(t->s->diag, (Span){0}, "the lowest found takes %lld bytes",
                   (long long)pack_lowest(t->b.items.at, n, align, 0));
     return STATUS_LIMIT;
+}
+
+/* A multiple of align too many may be rounding alone: of what lies on top. */
+static bool
+fits(Table *t, int64_t align, int64_t capacity)
+{
+    PackItem *items = t->b.items.at;
+    int n = t->b.items.n;
+    int64_t up = (capacity + align - 1) / align * align;
+    if (up > capacity && pack_fit(items, n, align, up, FIT_EFFORT) &&
+        pack_height(items, n) <= capacity)
+        return true;
+    return pack_fit(items, n, align, capacity, FIT_EFFORT);
 }
 
 Status
@@ -80,7 +94,7 @@ cmd_pack(Session *s)
     }
     if (capacity == 0)
         pack_lowest(t.b.items.at, t.b.items.n, align, LOWEST_EFFORT);
-    else if (!pack_fit(t.b.items.at, t.b.items.n, align, capacity, FIT_EFFORT))
+    else if (!fits(&t, align, capacity))
         return does_not_fit(&t, align, capacity);
     print_table(&t);
     return STATUS_DONE;
