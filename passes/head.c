@@ -27,6 +27,7 @@ typedef struct Head {
     Graph *g;
     Node *product, *loss, *dlogits, *dx, *dw;
     Node *biased;     /* the add of the bias, or NULL: the product is all */
+    Tensor *bias;
     Value *logits;    /* what the loss reads */
     Node *dbias, *accumulate_bias;
     Node *add;        /* of dw and the other gradient of a tied weight */
@@ -107,6 +108,7 @@ match_bias(Head *h, Node *n)
             !is_bias(n->args[1 - i], product))
             continue;
         h->biased = n;
+        h->bias = n->args[1 - i]->def->tensor;
         return product->def;
     }
     return n;
@@ -182,11 +184,9 @@ is_dw(const Head *h, const Node *n, const Value *d)
 static bool
 is_dbias(const Head *h, const Node *n)
 {
-    const Node *to = only_user(n->results[0]);
-    return h->biased && n->op == OP_reduce_sum && n->results[0]->type.rank == 1 &&
-           node_attr(n, "axes")->i == n->args[0]->type.rank - 1 &&
-           n->results[0]->type.dim[0] == h->classes && to &&
-           to->op == OP_accumulate && !node_flag(to, "more");
+    const Node *to = n->op == OP_reduce_sum ? only_user(n->results[0]) : NULL;
+    return h->bias && to && to->op == OP_accumulate &&
+           to->tensor->owner == h->bias && !node_flag(to, "more");
 }
 
 static bool

@@ -171,6 +171,18 @@ edl_pow2i(uint32_t n)
     return edl_float((n + 127u) << 23);
 }
 
+/* (e^r - 1 - r) / r^2 of |r| <= ln(2)/2 */
+EDL_INLINE float
+edl_exp_series(float r)
+{
+    float p = 0x1.9df7f8p-13f;
+    p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
+    p = edl_fmaf(p, r, 0x1.11131p-7f);
+    p = edl_fmaf(p, r, 0x1.5554e8p-5f);
+    p = edl_fmaf(p, r, 0x1.555554p-3f);
+    return edl_fmaf(p, r, 0.5f);
+}
+
 /* e^(x + lo) for a small lo: what is left of an argument after rounding. */
 EDL_INLINE float
 edl_exp_parts(float x, float lo)
@@ -182,12 +194,7 @@ edl_exp_parts(float x, float lo)
     float high = edl_fmaf(k, -0x1.62e4p-1f, c); /* exact */
     float rest = edl_fmaf(k, -0x1.7f7d1cp-20f, lo);
     float r = high + rest;
-    float p = 0x1.9df7f8p-13f;
-    p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
-    p = edl_fmaf(p, r, 0x1.11131p-7f);
-    p = edl_fmaf(p, r, 0x1.5554e8p-5f);
-    p = edl_fmaf(p, r, 0x1.555554p-3f);
-    p = edl_fmaf(p, r, 0.5f);
+    float p = edl_exp_series(r);
     /* what r and 1 + r lost in rounding goes into the small summand */
     float one = 1.0f + r;
     float low = (r - (one - 1.0f)) + (rest - (r - high));
@@ -212,12 +219,7 @@ edl_exp_short(float x, float lo)
     float k = t - 0x1.8p+23f;
     float high = edl_fmaf(k, -0x1.62e4p-1f, x); /* exact */
     float r = high + edl_fmaf(k, -0x1.7f7d1cp-20f, lo);
-    float p = 0x1.9df7f8p-13f;
-    p = edl_fmaf(p, r, 0x1.6d4cdap-10f);
-    p = edl_fmaf(p, r, 0x1.11131p-7f);
-    p = edl_fmaf(p, r, 0x1.5554e8p-5f);
-    p = edl_fmaf(p, r, 0x1.555554p-3f);
-    p = edl_fmaf(p, r, 0.5f);
+    float p = edl_exp_series(r);
     return (1.0f + edl_fmaf(p, r * r, r)) *
            edl_pow2i(edl_bits(t) - 0x4b400000u);
 }

@@ -128,7 +128,8 @@ borrow_place(Arena *a, const Module *m)
     sort(&grads);
     for (int i = 0, g = 0; i < stash.n; i++) {
         Tensor *t = stash.at[i].t;
-        for (; g < grads.n && stash.at[i].at < grads.at[g].at; g++)
+        for (; g < grads.n && lend_allows(&lend, stash.at[i].number,
+                                          grads.at[g].number); g++)
             free_bytes(&b, grads.at[g].t->place, grads.at[g].t->bytes);
         int64_t at = take_bytes(&b, t->bytes);
         if (at < 0)

@@ -16,5 +16,8 @@ typedef struct CheckReport {
  * schedule's diag, at the line of the schedule. Uses marks and notes of
  * both. */
 bool check_schedule(Module *schedule, Module *model, CheckReport *out);
+/* The same but for verify_module, whose rules of form it needs; what lies over
+ * what it finds by itself, at the first read of what was overwritten. */
+bool check_values(Module *schedule, Module *model, CheckReport *out);
 
 #endif

@@ -37,8 +37,9 @@ is_next(const Tree *t, int i, int best)
            nothing_below(s, i);
 }
 
+/* The best of those from `low` on, or of those in a section; -1: none. */
 static int
-choose_in(const Tree *t, int section)
+best_of(const Tree *t, int section, int64_t low)
 {
     const State *s = t->state;
     int best = -1;
@@ -46,25 +47,12 @@ choose_in(const Tree *t, int section)
         int i = s->open[k];
         if (best >= 0 && s->lifted[i] > s->least[best])
             break;
-        if (s->p->first[i] <= section && section <= s->p->last[i] &&
-            is_next(t, i, best))
-            best = i;
-    }
-    return best;
-}
-
-static int
-choose_lowest(const Tree *t, int64_t low)
-{
-    const State *s = t->state;
-    int best = -1;
-    for (int k = 0; k < s->n_open; k++) {
-        int i = s->open[k];
-        if (best >= 0 && s->lifted[i] > s->least[best])
-            break;
-        if (t->order == TREE_LEVEL && s->least[i] >= s->window)
-            continue;
-        if (s->least[i] >= low && is_next(t, i, best))
+        bool may = section >= 0 ? s->p->first[i] <= section &&
+                                      section <= s->p->last[i]
+                                : s->least[i] >= low &&
+                                      (t->order != TREE_LEVEL ||
+                                       s->least[i] < s->window);
+        if (may && is_next(t, i, best))
             best = i;
     }
     return best;
@@ -105,10 +93,10 @@ choose(const Tree *t, int64_t low)
 {
     int i = -1;
     if (t->order == TREE_TIGHTEST)
-        i = choose_in(t, t->state->tight[0].section);
+        i = best_of(t, t->state->tight[0].section, 0);
     else if (t->order == TREE_FEWEST)
-        i = choose_in(t, fewest(t->state));
-    return i >= 0 ? i : choose_lowest(t, low);
+        i = best_of(t, fewest(t->state), 0);
+    return i >= 0 ? i : best_of(t, -1, low);
 }
 
 /* ---- the search ---- */
