@@ -59,21 +59,8 @@ does_not_fit(Table *t, int64_t align, int64_t capacity)
               align > 1 ? ", in whole multiples of --align" : "");
     if (bound <= capacity)
         diag_note(t->s->diag, (Span){0}, "the lowest found takes %lld bytes",
-                  (long long)pack_lowest(t->b.items.at, n, align, 0));
+                  (long long)pack_lowest(t->b.items.at, n, align, 0, NULL));
     return STATUS_LIMIT;
-}
-
-/* A multiple of align too many may be rounding alone: of what lies on top. */
-static bool
-fits(Table *t, int64_t align, int64_t capacity)
-{
-    PackItem *items = t->b.items.at;
-    int n = t->b.items.n;
-    int64_t up = (capacity + align - 1) / align * align;
-    if (up > capacity && pack_fit(items, n, align, up, FIT_EFFORT) &&
-        pack_height(items, n) <= capacity)
-        return true;
-    return pack_fit(items, n, align, capacity, FIT_EFFORT);
 }
 
 Status
@@ -93,8 +80,9 @@ cmd_pack(Session *s)
         return STATUS_INPUT;
     }
     if (capacity == 0)
-        pack_lowest(t.b.items.at, t.b.items.n, align, LOWEST_EFFORT);
-    else if (!fits(&t, align, capacity))
+        pack_lowest(t.b.items.at, t.b.items.n, align, LOWEST_EFFORT, NULL);
+    else if (pack_fit(t.b.items.at, t.b.items.n, align, capacity,
+                      FIT_EFFORT) != PACK_FITS)
         return does_not_fit(&t, align, capacity);
     print_table(&t);
     return STATUS_DONE;

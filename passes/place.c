@@ -193,7 +193,7 @@ find_homes(Arena *a, Homes *h, Graph *g)
     if (!fits_a_number(g, &h->l) || !place_away(g))
         return false;
     h->items = items_of(a, &h->l, NULL);
-    h->height = pack_lowest(h->items, h->l.at.n, ALIGN, EFFORT);
+    h->height = pack_lowest(h->items, h->l.at.n, ALIGN, EFFORT, NULL);
     return true;
 }
 
@@ -205,7 +205,7 @@ find_reuse(Arena *a, Homes *h, int64_t slot)
     for (int i = 0; i < h->l.at.n; i++)
         rest += h->reuse[i].region == REGION_none;
     h->rest = items_of(a, &h->l, h->reuse);
-    h->rest_height = pack_lowest(h->rest, rest, ALIGN, EFFORT);
+    h->rest_height = pack_lowest(h->rest, rest, ALIGN, EFFORT, NULL);
 }
 
 static void

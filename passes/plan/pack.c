@@ -1,5 +1,8 @@
 #include "passes/plan/pack.h"
 
+#include <stdlib.h>
+
+#include "passes/plan/costs.h"
 #include "passes/plan/pack_greedy.h"
 #include "passes/plan/pack_search.h"
 
@@ -8,13 +11,55 @@ enum {
     CUTS = 10            /* heights tried between the bound and the greedy */
 };
 
+typedef struct Padded {
+    int64_t pad;
+    int item;
+} Padded;
+
+static int
+by_pad(const void *a, const void *b)
+{
+    const Padded *x = a, *y = b;
+    if (x->pad != y->pad)
+        return x->pad > y->pad ? -1 : 1;
+    return x->item - y->item;
+}
+
+/* The largest pad of what is alive in each section. */
+static int64_t *
+largest_pads(const PackProblem *p)
+{
+    Padded *order = ARENA_ARRAY(p->arena, Padded, p->n + 1);
+    int64_t *pad = ARENA_ARRAY(p->arena, int64_t, p->n_sections + 1);
+    int *next = ARENA_ARRAY(p->arena, int, p->n_sections + 2);
+    for (int t = 0; t <= p->n_sections; t++)
+        next[t] = t; /* the next section that has none yet */
+    for (int i = 0; i < p->n; i++)
+        order[i] = (Padded){p->pad[i], i};
+    qsort(order, (size_t)p->n, sizeof *order, by_pad);
+    for (int k = 0; k < p->n; k++) {
+        int t = p->first[order[k].item];
+        while (t <= p->last[order[k].item]) {
+            if (next[t] == t) {
+                pad[t] = order[k].pad;
+                next[t] = t + 1;
+            }
+            next[t] = next[next[t]];
+            t = next[t];
+        }
+    }
+    return pad;
+}
+
+/* In bytes: of a section, the units of all that is alive, but for what the
+ * topmost item does not need. */
 static int64_t
 bound(const PackProblem *p)
 {
-    int64_t most = 0;
+    int64_t most = 0, *pad = largest_pads(p);
     for (int t = 0; t < p->n_sections; t++)
-        if (p->load[t] > most)
-            most = p->load[t];
+        if (p->load[t] * p->align - pad[t] > most)
+            most = p->load[t] * p->align - pad[t];
     return most;
 }
 
@@ -22,7 +67,7 @@ int64_t
 pack_bound(const PackItem *items, int n, int64_t align)
 {
     Arena *a = arena_new();
-    int64_t most = bound(pack_problem(a, items, n, align)) * align;
+    int64_t most = bound(pack_problem(a, items, n, align));
     arena_free(a);
     return most;
 }
@@ -37,38 +82,68 @@ pack_height(const PackItem *items, int n)
     return top;
 }
 
-bool
+static int64_t
+height(const PackProblem *p, const int64_t *offset)
+{
+    int64_t top = 0;
+    for (int i = 0; i < p->n; i++)
+        if (pack_top(p, i, offset[i]) > top)
+            top = pack_top(p, i, offset[i]);
+    return top;
+}
+
+PackAnswer
 pack_fit(PackItem *items, int n, int64_t align, int64_t capacity,
          int64_t effort)
 {
     Arena *a = arena_new();
     PackProblem *p = pack_problem(a, items, n, align);
     int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1);
-    bool fits = n > 0 ? pack_greedy(p, offset) <= capacity / align : true;
-    if (!fits && n <= SEARCH_ITEMS) {
+    PackAnswer answer = bound(p) > capacity ? PACK_NEVER : PACK_OPEN;
+    if (answer == PACK_OPEN && pack_greedy(p, capacity, offset) <= capacity)
+        answer = PACK_FITS;
+    if (answer == PACK_OPEN && n <= SEARCH_ITEMS) {
         pack_sort_neighbours(p);
-        fits = pack_search(p, capacity / align, &effort, offset);
+        answer = pack_search(p, capacity, &effort, offset);
     }
-    for (int i = 0; fits && i < n; i++)
+    for (int i = 0; answer == PACK_FITS && i < n; i++)
         items[i].offset = offset[i] * align;
     arena_free(a);
-    return fits;
+    return answer;
+}
+
+/* What lies on the ground, or on others that do, is at sums of sizes: some
+ * lowest placement is as high as a multiple of this. */
+static int64_t
+grain(const PackProblem *p)
+{
+    int64_t of_all = 0;
+    for (int i = 0; i < p->n; i++) {
+        of_all = costs_gcd(of_all, p->size[i] * p->align);
+        of_all = costs_gcd(of_all, p->pad[i]);
+    }
+    return of_all;
 }
 
 /* Tries the bound first; then heights between what failed and what is known
- * to do, each with its share of the effort. */
+ * to do, each with its share of the effort. Raises *proved, below which
+ * nothing is. */
 static int64_t
-lower(const PackProblem *p, int64_t low, int64_t high, int64_t effort,
+lower(const PackProblem *p, int64_t *proved, int64_t high, int64_t effort,
       int64_t *offset)
 {
-    int64_t target = low;
+    int64_t step = grain(p), low = *proved, target = low;
     for (int k = 0; k < CUTS && target < high; k++) {
         int64_t share = effort / CUTS;
-        if (pack_search(p, target, &share, offset))
-            high = target;
+        PackAnswer answer = pack_search(p, target, &share, offset);
+        if (answer == PACK_FITS)
+            high = height(p, offset);
         else
             low = target;
-        target = low + (high - low) / 2;
+        if (answer == PACK_NEVER)
+            *proved = target + step;
+        target = low + (high - low) / step / 2 * step;
+        target = target < *proved ? *proved : target;
         if (target == low)
             break;
     }
@@ -76,18 +151,21 @@ lower(const PackProblem *p, int64_t low, int64_t high, int64_t effort,
 }
 
 int64_t
-pack_lowest(PackItem *items, int n, int64_t align, int64_t effort)
+pack_lowest(PackItem *items, int n, int64_t align, int64_t effort,
+            int64_t *proved)
 {
     Arena *a = arena_new();
     PackProblem *p = pack_problem(a, items, n, align);
-    int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1);
-    int64_t high = n > 0 ? pack_greedy(p, offset) : 0, low = bound(p);
+    int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1), low = bound(p);
+    int64_t high = n > 0 ? pack_greedy(p, low, offset) : 0;
     if (high > low && n <= SEARCH_ITEMS) {
         pack_sort_neighbours(p);
-        high = lower(p, low, high, effort, offset);
+        high = lower(p, &low, high, effort, offset);
     }
     for (int i = 0; i < n; i++)
         items[i].offset = offset[i] * align;
+    if (proved)
+        *proved = low;
     arena_free(a);
-    return high * align;
+    return high;
 }

@@ -16,19 +16,27 @@ typedef struct PackItem {
 } PackItem;
 
 /* No placement can be lower than the largest load at a moment (sizes rounded
- * up to align). */
+ * up to align, but for that of what lies on top). */
 int64_t pack_bound(const PackItem *items, int n, int64_t align);
 
 /* The height that the offsets need. */
 int64_t pack_height(const PackItem *items, int n);
 
 /* Offsets by a good greedy order, improved by pack_fit while that gets nearer
- * to the bound; returns the height. */
-int64_t pack_lowest(PackItem *items, int n, int64_t align, int64_t effort);
+ * to the bound; returns the height. *bound, if not NULL: no placement is
+ * lower. */
+int64_t pack_lowest(PackItem *items, int n, int64_t align, int64_t effort,
+                    int64_t *bound);
 
-/* Offsets below capacity, found within `effort` steps of the search, or
- * false; then the offsets are as they were. */
-bool pack_fit(PackItem *items, int n, int64_t align, int64_t capacity,
-              int64_t effort);
+typedef enum PackAnswer {
+    PACK_FITS,
+    PACK_OPEN, /* found nothing within the effort */
+    PACK_NEVER /* nothing is there: all has been tried */
+} PackAnswer;
+
+/* Offsets with all that they need below capacity, found within `effort` steps
+ * of the search; otherwise the offsets are as they were. */
+PackAnswer pack_fit(PackItem *items, int n, int64_t align, int64_t capacity,
+                    int64_t effort);
 
 #endif

@@ -62,7 +62,7 @@ eject_new(const PackProblem *p, int64_t capacity, const int64_t *offset)
         e->offset[i] = offset[i];
         e->unit[i] = 1 + root(p->size[i] / (mean / (SCALE * SCALE) + 1));
         e->weight[i] = e->unit[i];
-        e->placed[i] = offset[i] + p->size[i] <= capacity;
+        e->placed[i] = pack_top(p, i, offset[i]) <= capacity;
         if (!e->placed[i])
             e->left[e->n_left++] = i;
     }
@@ -108,7 +108,8 @@ collect(Eject *e, int i)
 static int64_t
 cheapest(Eject *e, int i, int n, int64_t *cost)
 {
-    int64_t top = e->capacity - e->p->size[i], here = 0, at = 0, best = 0;
+    int64_t top = pack_limit(e->p, i, e->capacity) - e->p->size[i];
+    int64_t here = 0, at = 0, best = 0;
     int equal = 0, start = 0, end = 0;
     *cost = INT64_MAX;
     while (start < n && e->starts[start].at < 0)

@@ -28,7 +28,17 @@ by_from(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-enum { ORDERS = 5 };
+enum {
+    ORDERS = 5,
+    FEW = 64,          /* neighbours an item, on the average */
+    MOST_PLACED = 16384 /* so many can be looked through for each item */
+};
+
+static bool
+few_neighbours(const PackProblem *p)
+{
+    return p->near && p->start[p->n] / FEW <= p->n;
+}
 
 static Key
 key_of(const PackProblem *p, int i, int order)
@@ -48,41 +58,98 @@ key_of(const PackProblem *p, int i, int order)
     }
 }
 
-/* The lowest gap among the placed neighbours. */
+/* ---- one item after the other, each in the lowest gap ---- */
+
+/* What is placed, by offset. */
+typedef struct Placed {
+    int64_t from, to;
+    int first, last;
+} Placed;
+
+typedef struct Greedy {
+    const PackProblem *p;
+    Key *keys;
+    Extent *taken;
+    Placed *placed;
+    int n_placed;
+} Greedy;
+
 static int64_t
-lowest_gap(const PackProblem *p, int i, const int64_t *offset, Extent *taken)
+gap_among_neighbours(Greedy *g, int i, const int64_t *offset)
 {
+    const PackProblem *p = g->p;
     int n = 0;
     for (int k = p->start[i]; k < p->start[i + 1]; k++) {
         int j = p->near[k];
         if (offset[j] >= 0)
-            taken[n++] = (Extent){offset[j], offset[j] + p->size[j]};
+            g->taken[n++] = (Extent){offset[j], offset[j] + p->size[j]};
     }
-    qsort(taken, (size_t)n, sizeof *taken, by_from);
+    qsort(g->taken, (size_t)n, sizeof *g->taken, by_from);
     int64_t at = 0;
-    for (int k = 0; k < n && taken[k].from < at + p->size[i]; k++)
-        if (taken[k].to > at)
-            at = taken[k].to;
+    for (int k = 0; k < n && g->taken[k].from < at + p->size[i]; k++)
+        if (g->taken[k].to > at)
+            at = g->taken[k].to;
     return at;
 }
 
 static int64_t
-place_all(const PackProblem *p, Key *keys, int order, Extent *taken,
-          int64_t *offset)
+gap_among_placed(Greedy *g, int i)
 {
+    int first = g->p->first[i], last = g->p->last[i], k = 0;
+    int64_t size = g->p->size[i], at = 0;
+    for (; k < g->n_placed && g->placed[k].from < at + size; k++) {
+        const Placed *x = &g->placed[k];
+        if (x->to > at && x->first <= last && x->last >= first)
+            at = x->to;
+    }
+    while (k > 0 && g->placed[k - 1].from > at)
+        k--;
+    memmove(g->placed + k + 1, g->placed + k,
+            sizeof *g->placed * (size_t)(g->n_placed++ - k));
+    g->placed[k] = (Placed){at, at + size, first, last};
+    return at;
+}
+
+/* The height, or `enough` or more as soon as it is not below that. */
+static int64_t
+place_all(Greedy *g, int order, int64_t enough, int64_t *offset)
+{
+    const PackProblem *p = g->p;
     int64_t top = 0;
+    bool few = few_neighbours(p);
+    g->n_placed = 0;
     for (int i = 0; i < p->n; i++) {
-        keys[i] = key_of(p, i, order);
+        g->keys[i] = key_of(p, i, order);
         offset[i] = -1;
     }
-    qsort(keys, (size_t)p->n, sizeof *keys, by_key);
-    for (int k = 0; k < p->n; k++) {
-        int i = keys[k].item;
-        offset[i] = lowest_gap(p, i, offset, taken);
-        if (offset[i] + p->size[i] > top)
-            top = offset[i] + p->size[i];
+    qsort(g->keys, (size_t)p->n, sizeof *g->keys, by_key);
+    for (int k = 0; k < p->n && top < enough; k++) {
+        int i = g->keys[k].item;
+        offset[i] = few ? gap_among_neighbours(g, i, offset)
+                        : gap_among_placed(g, i);
+        if (pack_top(p, i, offset[i]) > top)
+            top = pack_top(p, i, offset[i]);
     }
     return top;
+}
+
+static int64_t
+best_order(const PackProblem *p, int64_t enough, int64_t *now,
+           int64_t *offset)
+{
+    Greedy g = {.p = p};
+    int64_t best = INT64_MAX;
+    g.keys = ARENA_ARRAY(p->arena, Key, p->n + 1);
+    g.taken = ARENA_ARRAY(p->arena, Extent, p->n + 1);
+    g.placed = ARENA_ARRAY(p->arena, Placed, p->n + 1);
+    for (int order = 0; order < ORDERS && best > enough; order++) {
+        int64_t top = place_all(&g, order, best, now);
+        if (top >= best)
+            continue;
+        best = top;
+        memcpy(offset, now, sizeof *offset * (size_t)p->n);
+    }
+    return best;
 }
 
 /* ---- where there are too many pairs to list ---- */
@@ -123,14 +190,15 @@ sweep(const PackProblem *p, Key *keys, bool back, Alive *alive,
                                back ? -p->first[i] : p->last[i]};
         n = kept + 1;
         offset[i] = at;
-        top = at + p->size[i] > top ? at + p->size[i] : top;
+        top = pack_top(p, i, at) > top ? pack_top(p, i, at) : top;
     }
     return top;
 }
 
 static int64_t
-sweep_both(const PackProblem *p, Key *keys, int64_t *now, int64_t *offset)
+sweep_both(const PackProblem *p, int64_t *now, int64_t *offset)
 {
+    Key *keys = ARENA_ARRAY(p->arena, Key, p->n + 1);
     Alive *alive = ARENA_ARRAY(p->arena, Alive, p->n + 1);
     int64_t forward = sweep(p, keys, false, alive, offset);
     int64_t back = sweep(p, keys, true, alive, now);
@@ -140,20 +208,10 @@ sweep_both(const PackProblem *p, Key *keys, int64_t *now, int64_t *offset)
 }
 
 int64_t
-pack_greedy(const PackProblem *p, int64_t *offset)
+pack_greedy(const PackProblem *p, int64_t enough, int64_t *offset)
 {
-    Key *keys = ARENA_ARRAY(p->arena, Key, p->n + 1);
-    Extent *taken = ARENA_ARRAY(p->arena, Extent, p->n + 1);
     int64_t *now = ARENA_ARRAY(p->arena, int64_t, p->n + 1);
-    int64_t best = -1;
-    if (!p->near)
-        return sweep_both(p, keys, now, offset);
-    for (int order = 0; order < ORDERS; order++) {
-        int64_t top = place_all(p, keys, order, taken, now);
-        if (best >= 0 && top >= best)
-            continue;
-        best = top;
-        memcpy(offset, now, sizeof *now * (size_t)p->n);
-    }
-    return best;
+    if (p->n <= MOST_PLACED || few_neighbours(p))
+        return best_order(p, enough, now, offset);
+    return sweep_both(p, now, offset);
 }

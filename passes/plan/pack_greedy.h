@@ -5,7 +5,8 @@
 #include "passes/plan/pack_problem.h"
 
 /* The lowest of some fixed orders, each item at the lowest gap that holds it.
- * Offsets and the height in units of the alignment. */
-int64_t pack_greedy(const PackProblem *p, int64_t *offset);
+ * Offsets in units of the alignment, the height in bytes. Stops at the first
+ * that is not above `enough` bytes. */
+int64_t pack_greedy(const PackProblem *p, int64_t enough, int64_t *offset);
 
 #endif

@@ -23,12 +23,12 @@ by_time(const void *a, const void *b)
 }
 
 static Event *
-sorted_events(Arena *a, const PackItem *items, int n)
+sorted_events(Arena *a, const PackBox *boxes, int n)
 {
     Event *e = ARENA_ARRAY(a, Event, 2 * n + 1);
     for (int i = 0; i < n; i++) {
-        e[2 * i] = (Event){items[i].lower, i, true};
-        e[2 * i + 1] = (Event){items[i].upper, i, false};
+        e[2 * i] = (Event){boxes[i].from, i, true};
+        e[2 * i + 1] = (Event){boxes[i].to, i, false};
     }
     qsort(e, (size_t)(2 * n), sizeof *e, by_time);
     return e;
@@ -125,21 +125,37 @@ find_neighbours(PackProblem *p, const Event *e)
 }
 
 PackProblem *
-pack_problem(Arena *a, const PackItem *items, int n, int64_t align)
+pack_problem_of(Arena *a, const PackBox *boxes, int n, int64_t align)
 {
     PackProblem *p = ARENA_NEW(a, PackProblem);
     p->arena = a;
     p->n = n;
+    p->align = align;
     p->size = ARENA_ARRAY(a, int64_t, n + 1);
+    p->pad = ARENA_ARRAY(a, int64_t, n + 1);
     p->first = ARENA_ARRAY(a, int, n + 1);
     p->last = ARENA_ARRAY(a, int, n + 1);
-    for (int i = 0; i < n; i++)
-        p->size[i] = (items[i].size - 1) / align + 1;
-    Event *e = sorted_events(a, items, n);
+    for (int i = 0; i < n; i++) {
+        p->size[i] = boxes[i].size;
+        p->pad[i] = boxes[i].pad;
+    }
+    Event *e = sorted_events(a, boxes, n);
     find_sections(p, e);
     if (few_pairs(p, e))
         find_neighbours(p, e);
     return p;
+}
+
+PackProblem *
+pack_problem(Arena *a, const PackItem *items, int n, int64_t align)
+{
+    PackBox *boxes = ARENA_ARRAY(a, PackBox, n + 1);
+    for (int i = 0; i < n; i++) {
+        int64_t size = (items[i].size - 1) / align + 1;
+        boxes[i] = (PackBox){items[i].lower, items[i].upper, size,
+                             size * align - items[i].size};
+    }
+    return pack_problem_of(a, boxes, n, align);
 }
 
 typedef struct Sized {

@@ -10,7 +10,9 @@
 typedef struct PackProblem {
     Arena *arena;
     int n, n_sections;
+    int64_t align;
     int64_t *size;
+    int64_t *pad;      /* bytes of an item's last unit that it does not need */
     int *first, *last; /* sections of an item, both inclusive */
     int64_t *load;     /* of a section: all sizes alive in it */
     int *start;        /* neighbours of i: near[start[i]] .. near[start[i+1]-1],
@@ -23,5 +25,29 @@ void pack_sort_neighbours(PackProblem *p);
 
 PackProblem *pack_problem(Arena *a, const PackItem *items, int n,
                           int64_t align);
+
+/* The same of what is in units already: alive in [from, to). */
+typedef struct PackBox {
+    int64_t from, to;
+    int64_t size, pad;
+} PackBox;
+
+PackProblem *pack_problem_of(Arena *a, const PackBox *boxes, int n,
+                             int64_t align);
+
+/* The highest top of an item in units, where all must end within capacity
+ * bytes: what lies on top need not fill its last unit. */
+static inline int64_t
+pack_limit(const PackProblem *p, int i, int64_t capacity)
+{
+    return (capacity + p->pad[i]) / p->align;
+}
+
+/* The bytes below the top of an item that lies at an offset in units. */
+static inline int64_t
+pack_top(const PackProblem *p, int i, int64_t offset)
+{
+    return (offset + p->size[i]) * p->align - p->pad[i];
+}
 
 #endif

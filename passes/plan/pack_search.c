@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "passes/plan/pack_eject.h"
+#include "passes/plan/pack_merge.h"
 #include "passes/plan/pack_tree.h"
 
 enum {
@@ -12,7 +13,7 @@ enum {
     STATIC_EVERY = 40,
     STALE_TRIES = 200,
     TURN = 4000, /* steps of one kind, then it is the next one's turn */
-    EJECT_TURN = 8000
+    MERGED_TURN = 1000
 };
 
 /* Tries of one kind, with the priorities that got furthest. */
@@ -24,7 +25,11 @@ typedef struct Tries {
 } Tries;
 
 typedef struct Search {
+    Arena *arena;
+    PackProblem own;
     const PackProblem *p;
+    int64_t *offset; /* the answer */
+    bool impossible; /* all has been tried */
     Tries tries[TREE_ORDERS];
     Eject *eject;
     struct Rank *ranks;
@@ -120,6 +125,7 @@ try_once(Search *s, Tries *x, int64_t *effort)
     x->n++;
     if (tree_try(&x->tree, steps, effort))
         return true;
+    s->impossible = x->tree.steps > 0;
     int most = x->tree.most;
     if (most >= x->best) {
         x->stale = most > x->best ? 0 : x->stale + 1;
@@ -133,60 +139,107 @@ try_once(Search *s, Tries *x, int64_t *effort)
 }
 
 static bool
-try_some(Search *s, Tries *x, int64_t *effort)
+try_some(Search *s, Tries *x, int64_t turn, int64_t *effort)
 {
-    int64_t end = *effort - TURN;
-    while (*effort > 0 && *effort > end)
+    int64_t end = *effort - turn;
+    while (*effort > 0 && *effort > end && !s->impossible)
         if (try_once(s, x, effort))
             return true;
     return false;
 }
 
 static Search *
-search_new(const PackProblem *p, int64_t capacity, const int64_t *offset)
+search_new(Arena *a, const PackProblem *p, int64_t capacity,
+           const int64_t *offset)
 {
-    Arena *a = p->arena;
     Search *s = ARENA_NEW(a, Search);
-    s->p = p;
+    s->arena = a;
+    s->own = *p;
+    s->own.arena = a;
+    s->p = &s->own;
     s->random = 1;
+    s->offset = ARENA_ARRAY(a, int64_t, p->n + 1);
     s->ranks = ARENA_ARRAY(a, Rank, p->n + 1);
     for (int k = 0; k < TREE_ORDERS; k++) {
         s->tries[k].tree = (Tree){.order = (TreeOrder)k};
-        s->tries[k].tree.state = state_new(p, capacity);
+        s->tries[k].tree.state = state_new(s->p, capacity);
         s->tries[k].tree.priority = ARENA_ARRAY(a, int64_t, p->n + 1);
         s->tries[k].keep = ARENA_ARRAY(a, int64_t, p->n + 1);
+        s->impossible |= !state_may_fit(s->tries[k].tree.state);
     }
-    s->eject = eject_new(p, capacity, offset);
+    if (offset)
+        s->eject = eject_new(s->p, capacity, offset);
     return s;
 }
 
-/* The offsets, or NULL. */
-static const int64_t *
-take_turns(Search *s, int64_t *effort)
+/* One turn of each kind. */
+static bool
+take_turns(Search *s, int64_t turn, int64_t *effort)
 {
-    while (*effort > 0) {
-        for (int k = 0; k < TREE_ORDERS; k++)
-            if (try_some(s, &s->tries[k], effort))
-                return s->tries[k].tree.state->offset;
-        if (eject_some(s->eject, EJECT_TURN, effort))
-            return eject_offsets(s->eject);
-    }
-    return NULL;
+    const int64_t *found = NULL;
+    for (int k = 0; !found && k < TREE_ORDERS && !s->impossible; k++)
+        if (try_some(s, &s->tries[k], turn, effort))
+            found = s->tries[k].tree.state->offset;
+    if (!found && s->eject && eject_some(s->eject, 2 * turn, effort))
+        found = eject_offsets(s->eject);
+    if (found)
+        memcpy(s->offset, found, sizeof *found * (size_t)s->p->n);
+    return found != NULL;
 }
 
-bool
+/* ---- the problem as it is, and what it is when pieces are joined ---- */
+
+typedef struct Portfolio {
+    const PackProblem *p;
+    int64_t capacity;
+    int64_t *effort;
+    int64_t *offset;
+    Search *whole;
+    uint64_t seed;
+} Portfolio;
+
+static bool
+try_merged(Portfolio *f, MergeRule rule, int64_t turn)
+{
+    Arena *a = arena_new();
+    PackMerge *m = pack_merge(a, f->p, f->capacity, rule);
+    Search *s = search_new(a, m->p, f->capacity, NULL);
+    bool found = take_turns(s, turn, f->effort);
+    if (found)
+        pack_unmerge(m, s->offset, f->offset);
+    *f->effort -= f->p->n / 4;
+    arena_free(a);
+    return found;
+}
+
+static MergeRule
+draw_rule(Portfolio *f)
+{
+    static const int wastes[] = {0, 1000, 0, 250, 1000, 500};
+    static const int doubts[] = {0, 20, 100, 300};
+    uint64_t k = f->seed++;
+    return (MergeRule){wastes[k % 6], doubts[k / 2 % 4], k};
+}
+
+PackAnswer
 pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
             int64_t *offset)
 {
-    PackProblem own = *p;
-    for (int t = 0; t < p->n_sections; t++)
-        if (p->load[t] > capacity)
-            return false;
-    own.arena = arena_new(); /* for what one search needs */
-    Search *s = search_new(&own, capacity, offset);
-    const int64_t *found = take_turns(s, effort);
-    if (found)
-        memcpy(offset, found, sizeof *offset * (size_t)p->n);
-    arena_free(own.arena);
-    return found != NULL;
+    Arena *a = arena_new();
+    Portfolio f = {p, capacity, effort, offset, NULL, 0};
+    PackAnswer answer = PACK_OPEN;
+    f.whole = search_new(a, p, capacity, offset);
+    while (answer == PACK_OPEN && *effort > 0) {
+        for (int k = 0; k < 6 && answer == PACK_OPEN && *effort > 0; k++)
+            if (try_merged(&f, draw_rule(&f), MERGED_TURN))
+                answer = PACK_FITS;
+        if (answer == PACK_OPEN && take_turns(f.whole, TURN, effort)) {
+            memcpy(offset, f.whole->offset, sizeof *offset * (size_t)p->n);
+            answer = PACK_FITS;
+        }
+        if (answer == PACK_OPEN && f.whole->impossible)
+            answer = PACK_NEVER;
+    }
+    arena_free(a);
+    return answer;
 }

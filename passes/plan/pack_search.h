@@ -4,9 +4,10 @@
 
 #include "passes/plan/pack_problem.h"
 
-/* Offsets in units of the alignment, all tops at most capacity; or false
- * after *effort steps. Takes what it used from *effort. */
-bool pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
-                 int64_t *offset);
+/* Offsets in units of the alignment, all that they need within capacity bytes.
+ * Takes the steps that it used from *effort. offset: first those of a greedy
+ * placement, then the answer. */
+PackAnswer pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
+                       int64_t *offset);
 
 #endif

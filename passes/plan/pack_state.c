@@ -1,12 +1,27 @@
 #include "passes/plan/pack_state.h"
 
+static void
+set_limits(State *s, int64_t capacity)
+{
+    const PackProblem *p = s->p;
+    s->limit = ARENA_ARRAY(p->arena, int64_t, p->n + 1);
+    s->capacity = ARENA_ARRAY(p->arena, int64_t, p->n_sections + 1);
+    for (int i = 0; i < p->n; i++) {
+        s->limit[i] = pack_limit(p, i, capacity);
+        for (int t = p->first[i]; t <= p->last[i]; t++)
+            if (s->limit[i] > s->capacity[t])
+                s->capacity[t] = s->limit[i];
+    }
+}
+
 State *
 state_new(const PackProblem *p, int64_t capacity)
 {
     Arena *a = p->arena;
     int n = p->n;
     State *s = ARENA_NEW(a, State);
-    *s = (State){.p = p, .capacity = capacity};
+    *s = (State){.p = p};
+    set_limits(s, capacity);
     s->offset = ARENA_ARRAY(a, int64_t, n + 1);
     s->least = ARENA_ARRAY(a, int64_t, n + 1);
     s->never = ARENA_ARRAY(a, int64_t, n + 1);
@@ -20,6 +35,18 @@ state_new(const PackProblem *p, int64_t capacity)
     s->left = ARENA_ARRAY(a, uint64_t, s->n_words);
     s->fails = ARENA_ARRAY(a, int64_t, p->n_sections + 1);
     return s;
+}
+
+bool
+state_may_fit(const State *s)
+{
+    for (int i = 0; i < s->p->n; i++)
+        if (s->p->size[i] > s->limit[i])
+            return false;
+    for (int t = 0; t < s->p->n_sections; t++)
+        if (s->p->load[t] > s->capacity[t])
+            return false;
+    return true;
 }
 
 void
@@ -227,7 +254,7 @@ set_floor(State *s, int i, int64_t floor)
         uint64_t new = s->left[w] & mask;
         for (s->left[w] &= ~mask; new; new &= new - 1) {
             int t = 64 * w + lowest_bit(new);
-            int64_t room = s->capacity - floor - s->rest[t];
+            int64_t room = s->capacity[t] - floor - s->rest[t];
             if (room < 0) {
                 blame_section(s, t);
                 return false;
@@ -245,7 +272,7 @@ static bool
 find_lifted(State *s, int64_t low)
 {
     int n_low = 0;
-    s->window = s->capacity;
+    s->window = INT64_MAX;
     for (int k = 0; k < s->n_open; k++) {
         int i = s->open[k];
         int64_t at = s->least[i], top = at + s->p->size[i];
@@ -253,7 +280,7 @@ find_lifted(State *s, int64_t low)
         s->lifted[i] = at;
         if (at < low || state_is_excluded(s, i))
             s->low[n_low++] = i;
-        if (top <= low || top > s->capacity) {
+        if (top <= low || top > s->limit[i]) {
             blame_item(s, i); /* it could have been placed there; or cannot */
             return false;
         }
@@ -261,7 +288,7 @@ find_lifted(State *s, int64_t low)
     for (int k = 0; k < n_low; k++) {
         int i = s->low[k];
         int64_t at = lift(s, i, low);
-        if (at < 0 || at + s->p->size[i] > s->capacity) {
+        if (at < 0 || at + s->p->size[i] > s->limit[i]) {
             blame_item(s, i);
             return false;
         }

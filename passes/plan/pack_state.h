@@ -31,7 +31,8 @@ enum { STATE_TIGHT = 12 };
 
 typedef struct State {
     const PackProblem *p;
-    int64_t capacity;
+    int64_t *limit;    /* of an item: the highest top that it may have */
+    int64_t *capacity; /* of a section: the highest of these */
     int64_t *offset; /* -1: not placed */
     int64_t *least;  /* smallest offset that the placed ones leave; an item is
                       * placed nowhere else */
@@ -57,6 +58,8 @@ typedef struct State {
 
 State *state_new(const PackProblem *p, int64_t capacity);
 void state_clear(State *s);
+/* False when sections are too full, or an item too large. */
+bool state_may_fit(const State *s);
 
 /* Places an item at its least offset: all that is open and alive together
  * with it lies above it. Returns what state_take_back needs. */

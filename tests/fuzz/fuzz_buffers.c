@@ -39,9 +39,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         bug("no buffers and no message");
     if (good && b.items.n <= MOST_ITEMS) {
         int64_t align = n % 2 ? 64 : 1;
-        int64_t height = pack_lowest(b.items.at, b.items.n, align, EFFORT);
+        int64_t height = pack_lowest(b.items.at, b.items.n, align, EFFORT,
+                                     NULL);
         check_placement(b.items.at, b.items.n, height, align);
-        if (!pack_fit(b.items.at, b.items.n, align, height + align, EFFORT))
+        if (pack_fit(b.items.at, b.items.n, align, height + align, EFFORT) !=
+            PACK_FITS)
             bug("a placement below %lld is not found again", (long long)height);
         check_placement(b.items.at, b.items.n, height + align, align);
     }

@@ -1,4 +1,4 @@
-"""many_pairs.py [PACKED.csv]: 3000 buffers, all alive together, some longer; or
+"""many_pairs.py [PACKED.csv]: 17000 buffers, all alive together, some longer; or
 looks whether in a file with their offsets any two overlap."""
 import csv
 import random
@@ -7,7 +7,7 @@ import sys
 if len(sys.argv) == 1:
     rng = random.Random(1)
     print("id,lower,upper,size")
-    for i in range(3000):
+    for i in range(17000):
         print(f"{i},{rng.randrange(100)},{rng.randrange(900, 1000)},"
               f"{rng.randrange(1, 100)}")
 else:
