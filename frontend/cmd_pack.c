@@ -22,13 +22,28 @@ read_table(Table *t)
            buffers_read(t->s->arena, t->s->diag, t->path, text, n, &t->b);
 }
 
+/* A row with its offset: in the place of an old one, or at the end. */
+static void
+print_row(const Table *t, const BufferRow *r, const char *offset)
+{
+    if (!t->b.has_offset) {
+        printf("%.*s,%s\n", (int)r->n, r->at, offset);
+        return;
+    }
+    printf("%.*s%s%.*s\n", (int)r->from, r->at, offset,
+           (int)(r->n - r->to), r->at + r->to);
+}
+
 static void
 print_table(const Table *t)
 {
-    printf("%.*s,offset\n", (int)t->b.head.n, t->b.head.at);
-    for (int i = 0; i < t->b.rows.n; i++)
-        printf("%.*s,%lld\n", (int)t->b.rows.at[i].n, t->b.rows.at[i].at,
-               (long long)t->b.items.at[i].offset);
+    char text[24];
+    print_row(t, &t->b.head, "offset");
+    for (int i = 0; i < t->b.rows.n; i++) {
+        snprintf(text, sizeof text, "%lld",
+                 (long long)t->b.items.at[i].offset);
+        print_row(t, &t->b.rows.at[i], text);
+    }
 }
 
 /* *out stays as it is where the flag is not written. */

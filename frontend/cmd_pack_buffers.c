@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ir/base/csv.h"
+#include "ir/base/map.h"
+
 const int64_t buffers_most_bytes = INT64_MAX / 4;
 
 enum { LOWER, UPPER, SIZE, COLUMNS };
@@ -10,105 +13,124 @@ enum { LOWER, UPPER, SIZE, COLUMNS };
 static const char *const column_name[COLUMNS] = {"lower", "upper", "size"};
 
 typedef struct Reader {
-    Arena *arena;
-    Diag *diag;
-    int file, line;
+    Csv csv;
     int column[COLUMNS]; /* which column of the file it is */
+    int id, offset;      /* -1: none */
+    Map ids;             /* id -> Span of the first */
     int64_t total;
-    bool failed;
     Buffers *out;
 } Reader;
 
+/* Columns that other programs read as a part of the problem. */
 static void
-fail(Reader *t, int col, const char *fmt, const char *what)
+refuse_columns(Reader *t)
 {
-    Span at = {t->file, t->line, col, t->line, col + 1};
-    diag_error(t->diag, at, fmt, what);
-    t->failed = true;
+    static const char *const names[] = {"alignment", "gaps"};
+    for (int k = 0; k < 2; k++) {
+        int i = csv_column(&t->csv, names[k]);
+        if (i < 0)
+            continue;
+        diag_error(t->csv.diag, t->csv.cells.at[i].at,
+                   "buffers that differ in `%s` are not placed", names[k]);
+        diag_note(t->csv.diag, (Span){0},
+                  "all have one alignment, --align=BYTES, and take all of "
+                  "their size as long as they live");
+    }
 }
 
-/* Field i of a row, without the spaces around it; false when it has fewer. */
-static bool
-field(BufferRow r, int i, BufferRow *out)
+static BufferRow
+row_of(const Reader *t)
 {
-    const char *p = r.at, *end = r.at + r.n;
-    for (; i > 0; i--) {
-        p = memchr(p, ',', (size_t)(end - p));
-        if (!p)
-            return false;
-        p++;
+    BufferRow r = {t->csv.row, t->csv.row_bytes, 0, 0};
+    if (t->offset >= 0) {
+        r.from = t->csv.cells.at[t->offset].from;
+        r.to = t->csv.cells.at[t->offset].to;
     }
-    const char *q = memchr(p, ',', (size_t)(end - p));
-    q = q ? q : end;
-    while (p < q && *p == ' ')
-        p++;
-    while (p < q && q[-1] == ' ')
-        q--;
-    *out = (BufferRow){p, (size_t)(q - p)};
-    return true;
-}
-
-static void
-read_head(Reader *t, BufferRow r)
-{
-    BufferRow f;
-    t->out->head = r;
-    for (int c = 0; c < COLUMNS; c++) {
-        t->column[c] = -1;
-        for (int i = 0; field(r, i, &f); i++) {
-            if (f.n != strlen(column_name[c]) ||
-                memcmp(f.at, column_name[c], f.n) != 0)
-                continue;
-            if (t->column[c] >= 0)
-                fail(t, (int)(f.at - r.at) + 1, "a second column `%s`",
-                     column_name[c]);
-            t->column[c] = i;
-        }
-        if (t->column[c] < 0)
-            fail(t, 1, "expected a column `%s`", column_name[c]);
-    }
+    return r;
 }
 
 static bool
-number(Reader *t, BufferRow r, int c, int64_t *out)
+read_head(Reader *t)
 {
-    BufferRow f;
-    char digits[24], *end;
-    if (!field(r, t->column[c], &f)) {
-        fail(t, (int)r.n + 1, "the row has no %s", column_name[c]);
-        return false;
-    }
-    int col = (int)(f.at - r.at) + 1;
-    size_t n = f.n < sizeof digits - 1 ? f.n : sizeof digits - 1;
-    memcpy(digits, f.at, n);
-    digits[n] = '\0';
+    int before = diag_count(t->csv.diag);
+    for (int c = 0; c < COLUMNS; c++)
+        t->column[c] = csv_need_column(&t->csv, column_name[c]);
+    t->id = csv_column(&t->csv, "id");
+    t->offset = csv_column(&t->csv, "offset");
+    t->out->has_offset = t->offset >= 0;
+    t->out->head = row_of(t);
+    refuse_columns(t);
+    return diag_count(t->csv.diag) == before;
+}
+
+static const CsvCell *
+cell(const Reader *t, int c)
+{
+    return &t->csv.cells.at[t->column[c]];
+}
+
+static bool
+number(Reader *t, int c, int64_t *out)
+{
+    const char *text = cell(t, c)->text;
+    char *end;
     errno = 0;
-    *out = strtoll(digits, &end, 10);
-    if (f.n == 0 || *end || errno || n < f.n || digits[0] == '+') {
-        fail(t, col, "%s is no whole number", column_name[c]);
+    *out = strtoll(text, &end, 10);
+    bool whole = *text && !*end && strspn(text, "-0123456789") == strlen(text);
+    if (whole && !errno)
+        return true;
+    diag_error(t->csv.diag, cell(t, c)->at,
+               whole ? "the number is too large for %s: %.60s"
+                     : "expected a whole number as %s, found '%.60s'",
+               column_name[c], text);
+    return false;
+}
+
+static bool
+is_possible(Reader *t, const int64_t *v)
+{
+    Diag *d = t->csv.diag;
+    if (v[LOWER] >= v[UPPER])
+        diag_error(d, cell(t, LOWER)->at, "lower must be below upper");
+    else if (v[SIZE] < 1)
+        diag_error(d, cell(t, SIZE)->at, "size must be above 0");
+    else if (v[SIZE] > buffers_most_bytes - t->total)
+        diag_error(d, cell(t, SIZE)->at, "the sum of the sizes is too large");
+    else
+        return true;
+    return false;
+}
+
+static bool
+is_new(Reader *t)
+{
+    if (t->id < 0)
+        return true;
+    const CsvCell *id = &t->csv.cells.at[t->id];
+    const Span *before = map_get(&t->ids, id->text);
+    if (before) {
+        diag_error(t->csv.diag, id->at, "a second buffer '%.60s'", id->text);
+        diag_note(t->csv.diag, *before, "the first one");
         return false;
     }
+    Span *at = ARENA_NEW(t->csv.arena, Span);
+    *at = id->at;
+    map_put(t->csv.arena, &t->ids, id->text, at);
     return true;
 }
 
 static void
-read_row(Reader *t, BufferRow r)
+read_row(Reader *t)
 {
     int64_t v[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++)
-        if (!number(t, r, c, &v[c]))
-            return;
-    if (v[LOWER] >= v[UPPER])
-        fail(t, 1, "lower must be below %s", "upper");
-    else if (v[SIZE] < 1)
-        fail(t, 1, "%s must be above 0", "size");
-    else if (v[SIZE] > buffers_most_bytes - t->total)
-        fail(t, 1, "the sum of the %ss is too large", "size");
-    if (t->failed)
+    bool good = is_new(t);
+    for (int c = 0; c < COLUMNS && good; c++)
+        good = number(t, c, &v[c]);
+    if (!good || !is_possible(t, v))
         return;
     t->total += v[SIZE];
-    vec_push(t->arena, &t->out->rows, r);
-    vec_push(t->arena, &t->out->items,
+    vec_push(t->csv.arena, &t->out->rows, row_of(t));
+    vec_push(t->csv.arena, &t->out->items,
              ((PackItem){v[LOWER], v[UPPER], v[SIZE], 0}));
 }
 
@@ -116,22 +138,12 @@ bool
 buffers_read(Arena *a, Diag *d, const char *path, const char *text, size_t n,
              Buffers *out)
 {
-    Reader t = {.arena = a, .diag = d, .out = out};
+    Reader t = {.out = out};
+    int before = diag_count(d);
     *out = (Buffers){0};
-    t.file = diag_add_source(d, path, text, n);
-    for (const char *p = text, *end = text + n; p < end;) {
-        const char *q = memchr(p, '\n', (size_t)(end - p));
-        size_t length = (size_t)((q ? q : end) - p);
-        length -= length && p[length - 1] == '\r';
-        BufferRow r = {p, length};
-        t.line++;
-        if (t.line == 1)
-            read_head(&t, r);
-        else if (r.n > 0 && !t.failed)
-            read_row(&t, r);
-        p = q ? q + 1 : end;
-    }
-    if (t.line == 0)
-        fail(&t, 1, "expected a head line with %s, lower, upper, size", "id");
-    return !t.failed;
+    if (!csv_open(&t.csv, a, d, path, text, n) || !read_head(&t))
+        return false;
+    while (csv_next(&t.csv))
+        read_row(&t);
+    return diag_count(d) == before;
 }

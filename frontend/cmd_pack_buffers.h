@@ -6,13 +6,15 @@
 #include "ir/base/diag.h"
 #include "passes/plan/pack.h"
 
-/* A line as it is in the file. */
+/* A line as it is in the file, and the bytes of it where offset stands. */
 typedef struct BufferRow {
     const char *at;
     size_t n;
+    size_t from, to;
 } BufferRow;
 
 typedef struct Buffers {
+    bool has_offset; /* a column to be replaced; else there is none */
     BufferRow head;
     VEC(BufferRow) rows;
     VEC(PackItem) items; /* of the rows, without offsets */

@@ -13,8 +13,7 @@ extern "C" {
 
 typedef struct EdlStEntry {
     const char *name;
-    const char *type; /* as the file says it */
-    EdlDtype dtype;   /* EDL_DTYPE_COUNT: one that edl does not know */
+    EdlDtype dtype; /* EDL_DTYPE_COUNT: one that edl does not know */
     int32_t ndim;
     int64_t dims[EDL_MAX_RANK];
     uint64_t begin, end; /* in data */

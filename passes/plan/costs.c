@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/base/csv.h"
 #include "ir/base/map.h"
 
 /* ---- reading ---- */
@@ -12,7 +13,7 @@ typedef enum Column {
     COLUMN_time,
     COLUMN_bytes,
     COLUMN_inputs,
-    COLUMN_phase, /* may be missing, as it is not used */
+    COLUMN_phase, /* may be missing */
     COLUMN_COUNT
 } Column;
 
@@ -27,183 +28,137 @@ static const double most_total = 4e15;
 
 enum { MOST_NODES = 100000, MOST_SCALE = 1000000 };
 
-typedef struct Field {
-    const char *text;
-    int col;
-} Field;
-
 typedef struct Reader {
-    Arena *arena;
-    Diag *diag;
-    int file, line;
-    int column[COLUMN_COUNT]; /* which field of a row it is, or -1 */
-    VEC(Field) fields;        /* of the row */
+    Csv csv;
+    int column[COLUMN_COUNT]; /* which cell of a row it is, or -1 */
     Map rows;                 /* name -> row + 1 */
     VEC(CostNode) nodes;
+    VEC(Span) places; /* of their names */
     VEC(double) times;
     double time, bytes; /* sums */
 } Reader;
 
-static void
-complain(Reader *r, int col, const char *fmt, const char *found)
-{
-    Span at = {r->file, r->line, col, r->line, col + 1};
-    diag_error(r->diag, at, fmt, found);
-}
-
-/* One field, in quotes or not; what follows it, or NULL at the end. */
-static char *
-read_field(char *at, char **text)
-{
-    char *to = at;
-    *text = at;
-    if (*at != '"') {
-        at = strchr(at, ',');
-        if (at)
-            *at++ = 0;
-        return at;
-    }
-    for (at++; *at && (*at != '"' || at[1] == '"'); at++) {
-        at += *at == '"';
-        *to++ = *at;
-    }
-    at += *at == '"';
-    bool more = *at == ',';
-    *to = 0;
-    return more ? at + 1 : NULL;
-}
-
-static void
-read_fields(Reader *r, char *line)
-{
-    r->fields.n = 0;
-    for (char *at = line; at;) {
-        Field f = {NULL, (int)(at - line) + 1};
-        char *text;
-        at = read_field(at, &text);
-        f.text = text;
-        vec_push(r->arena, &r->fields, f);
-    }
-}
-
-static void
+static bool
 read_head(Reader *r)
 {
-    for (int c = 0; c < COLUMN_COUNT; c++) {
-        r->column[c] = -1;
-        for (int i = 0; i < r->fields.n; i++) {
-            if (strcmp(r->fields.at[i].text, column_name[c]))
-                continue;
-            if (r->column[c] >= 0)
-                complain(r, r->fields.at[i].col, "a second column `%s`",
-                         column_name[c]);
-            r->column[c] = i;
-        }
-        if (r->column[c] < 0 && c != COLUMN_phase)
-            complain(r, 1, "expected a column `%s`", column_name[c]);
-    }
+    int before = diag_count(r->csv.diag);
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        r->column[c] = c == COLUMN_phase
+                           ? csv_column(&r->csv, column_name[c])
+                           : csv_need_column(&r->csv, column_name[c]);
+    return diag_count(r->csv.diag) == before;
 }
 
-/* NULL after an error, or where a phase is missing. */
-static const Field *
-field(Reader *r, Column c)
+static const CsvCell *
+cell(const Reader *r, Column c)
 {
-    if (r->column[c] >= 0 && r->column[c] < r->fields.n)
-        return &r->fields.at[r->column[c]];
-    if (c != COLUMN_phase)
-        complain(r, 1, "the row has no %s", column_name[c]);
-    return NULL;
+    return &r->csv.cells.at[r->column[c]];
 }
 
-/* A number of at least 0; -1 after an error. */
-static double
-number(Reader *r, Column c, double *sum)
+static bool
+complain(Reader *r, Column c, const char *fmt, const char *found)
 {
-    const Field *f = field(r, c);
-    if (!f)
-        return -1;
+    diag_error(r->csv.diag, cell(r, c)->at, fmt, found);
+    return false;
+}
+
+/* Of at least 0. */
+static bool
+read_number(Reader *r, Column c, double sum, double *x)
+{
+    const char *text = cell(r, c)->text;
     char *end;
-    double x = strtod(f->text, &end);
-    if (!*f->text || *end || strspn(f->text, "0123456789.eE+-") !=
-        strlen(f->text) || !(x >= 0 && x <= most_total - *sum)) {
-        complain(r, f->col, "expected a number from 0 to 4e15 in all, found "
-                 "'%.60s'", f->text);
-        return -1;
-    }
-    *sum += x;
-    return x;
+    *x = strtod(text, &end);
+    if (*text && !*end && strspn(text, "0123456789.eE+-") == strlen(text) &&
+        *x >= 0 && *x <= most_total - sum)
+        return true;
+    return complain(r, c, "expected a number from 0 to 4e15 in all, found "
+                    "'%.60s'", text);
 }
 
-static void
+static bool
 read_inputs(Reader *r, CostNode *node)
 {
     VEC(int) inputs = {0};
-    const Field *f = field(r, COLUMN_inputs);
-    char *text = f ? arena_strndup(r->arena, f->text, strlen(f->text)) : NULL;
-    for (char *at = text ? strtok(text, " \t") : NULL; at;
-         at = strtok(NULL, " \t")) {
+    const char *list = cell(r, COLUMN_inputs)->text;
+    char *text = arena_strndup(r->csv.arena, list, strlen(list));
+    for (char *at = strtok(text, " \t"); at; at = strtok(NULL, " \t")) {
         intptr_t row = (intptr_t)map_get(&r->rows, at);
         if (row == 0)
-            complain(r, f->col, "expected inputs from rows above, found "
-                     "'%.60s'", at);
-        else
-            vec_push(r->arena, &inputs, (int)row - 1);
+            return complain(r, COLUMN_inputs, "expected inputs from rows "
+                            "above, found '%.60s'", at);
+        vec_push(r->csv.arena, &inputs, (int)row - 1);
     }
     node->inputs = inputs.at;
     node->n_inputs = inputs.n;
+    return true;
 }
 
+static bool
+read_name(Reader *r, CostNode *node)
+{
+    node->name = cell(r, COLUMN_name)->text;
+    if (!*node->name || strpbrk(node->name, " \t"))
+        return complain(r, COLUMN_name, "expected a name without blanks, "
+                        "found '%.60s'", node->name);
+    intptr_t before = (intptr_t)map_get(&r->rows, node->name);
+    if (before == 0)
+        return true;
+    complain(r, COLUMN_name, "a second node `%.60s`", node->name);
+    diag_note(r->csv.diag, r->places.at[before - 1], "the first one");
+    return false;
+}
+
+/* Nothing depends on a phase; one that is misspelled is a mistake all the
+ * same. */
+static bool
+check_phase(Reader *r)
+{
+    static const char *const known[] = {"", "forward", "loss", "backward",
+                                        "update"};
+    if (r->column[COLUMN_phase] < 0)
+        return true;
+    const char *phase = cell(r, COLUMN_phase)->text;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(phase, known[i]))
+            return true;
+    return complain(r, COLUMN_phase, "expected forward, loss, backward or "
+                    "update as phase, found '%.60s'", phase);
+}
+
+/* A row with a mistake still names a node, for those that read it. */
 static void
 read_row(Reader *r)
 {
-    const Field *name = field(r, COLUMN_name), *phase = field(r, COLUMN_phase);
-    CostNode node = {.phase = phase ? phase->text : ""};
-    if (!name)
+    CostNode node = {0};
+    double time = 0, bytes = 0;
+    Arena *a = r->csv.arena;
+    if (!read_name(r, &node))
         return;
-    if (!*name->text || strpbrk(name->text, " \t") ||
-        map_get(&r->rows, name->text)) {
-        complain(r, name->col, "expected a new name without blanks, found "
-                 "'%.60s'", name->text);
-        return;
+    if (check_phase(r) && read_number(r, COLUMN_time, r->time, &time) &&
+        read_number(r, COLUMN_bytes, r->bytes, &bytes) &&
+        read_inputs(r, &node)) {
+        r->time += time;
+        r->bytes += bytes;
     }
-    node.name = name->text;
-    double time = number(r, COLUMN_time, &r->time);
-    node.bytes = (int64_t)ceil(number(r, COLUMN_bytes, &r->bytes));
-    read_inputs(r, &node);
-    vec_push(r->arena, &r->nodes, node);
-    vec_push(r->arena, &r->times, time);
-    map_put(r->arena, &r->rows, node.name, (void *)(intptr_t)r->nodes.n);
-    if (r->nodes.n == MOST_NODES + 1)
-        complain(r, 1, "expected at most 100000 rows%s", "");
+    node.bytes = (int64_t)ceil(bytes);
+    vec_push(a, &r->nodes, node);
+    vec_push(a, &r->times, time);
+    vec_push(a, &r->places, cell(r, COLUMN_name)->at);
+    map_put(a, &r->rows, node.name, (void *)(intptr_t)r->nodes.n);
 }
 
 static void
-read_lines(Reader *r, const char *text, size_t n)
+read_rows(Reader *r)
 {
-    size_t at = n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    while (at < n && r->nodes.n <= MOST_NODES) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t len = end ? (size_t)(end - text) - at : n - at;
-        char *line = arena_strndup(r->arena, text + at, len);
-        at += len + 1;
-        r->line++;
-        line[strcspn(line, "\r")] = 0;
-        if (strlen(line) + 1 < len) {
-            complain(r, 1, "expected text%s", "");
-            return;
-        }
-        bool empty = !*line;
-        read_fields(r, line);
-        if (r->line == 1)
-            read_head(r);
-        else if (!empty)
-            read_row(r);
-        if (r->line == 1 && diag_count(r->diag) > 0)
-            return;
-    }
-    if (r->nodes.n == 0)
-        complain(r, 1, "expected a head with name, time, bytes, inputs, and "
-                 "rows%s", "");
+    int before = diag_count(r->csv.diag), head = r->csv.line;
+    while (r->nodes.n < MOST_NODES && csv_next(&r->csv))
+        read_row(r);
+    if (r->nodes.n == MOST_NODES && csv_next(&r->csv))
+        complain(r, COLUMN_name, "expected at most 100000 rows%s", "");
+    if (r->nodes.n == 0 && diag_count(r->csv.diag) == before)
+        diag_error(r->csv.diag, (Span){r->csv.file, head, 1, head, 2},
+                   "expected rows below the head");
 }
 
 int64_t
@@ -246,10 +201,11 @@ scale_times(Reader *r, CostGraph *g)
 CostGraph *
 costs_read(Arena *a, Diag *d, const char *name, const char *text, size_t n)
 {
-    Reader r = {.arena = a, .diag = d};
+    Reader r = {0};
     int before = diag_count(d);
-    r.file = diag_add_source(d, name, text, n);
-    read_lines(&r, text, n);
+    if (!csv_open(&r.csv, a, d, name, text, n) || !read_head(&r))
+        return NULL;
+    read_rows(&r);
     if (diag_count(d) > before)
         return NULL;
     CostGraph *g = ARENA_NEW(a, CostGraph);

@@ -15,7 +15,6 @@
 
 typedef struct CostNode {
     const char *name;
-    const char *phase;
     int64_t time, bytes;
     const int *inputs;
     int n_inputs;
