@@ -9,15 +9,15 @@
 #include "frontend/schedule.h"
 #include "passes/pass.h"
 
-/* The options that the schedule states. False after an error. */
-static bool
+/* The options that the schedule states. */
+static Status
 take_options(Session *s, Module *m)
 {
     const char *target = s->options->target;
     if (target && !codegen_target(target)) {
         diag_error(s->diag, (Span){0}, "--target=%s: the targets are %s",
                    target, codegen_targets(s->arena));
-        return false;
+        return STATUS_USAGE;
     }
     module_set_option(m, "target", target ? target : "c");
     return load_plan(s, m);
@@ -60,10 +60,10 @@ emit_model(Session *s, Module *m, OutFiles *out)
 Status
 compile_model(Session *s, Module *m, OutFiles *out)
 {
-    if (!take_options(s, m)) /* a file of the machine that is wrong is input */
-        return (s->options->machine || m->machine_file) && !m->machine
-                   ? STATUS_INPUT : STATUS_USAGE;
-    Status status = run_passes(s, m);
+    Status status = take_options(s, m);
+    if (status != STATUS_DONE)
+        return status;
+    status = run_passes(s, m);
     if (status != STATUS_DONE || s->options->stop_after || s->options->only)
         return status;
     return emit_model(s, m, out);

@@ -65,7 +65,7 @@ cmd_ir(Session *s)
     if (!session_one_input(s, &path) || !cmd_passes_known(s))
         return STATUS_USAGE;
     Module *m = read_module(s, path);
-    if (!m || !load_plan(s, m) || !verify_module(m))
+    if (!m || load_plan(s, m) != STATUS_DONE || !verify_module(m))
         return STATUS_INPUT;
     bool done = run_passes(s, m);
     if (!done)

@@ -61,7 +61,7 @@ smallest(Session *s, const Module *m, const Dim *batch, int64_t value)
     o.model = m->name;
     set_dim(s->arena, &o, batch->name, value);
     Module *half = lower_model(s->arena, s->interner, s->diag, &o);
-    if (!half || !leads_inputs(half, value) || !load_plan(s, half))
+    if (!half || !leads_inputs(half, value) || load_plan(s, half) != STATUS_DONE)
         return -1;
     module_set_option(half, "limit", "1");
     passes_run(half, &passes);

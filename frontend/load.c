@@ -86,7 +86,7 @@ check_disk(Session *s, const Module *m)
     return false;
 }
 
-bool
+Status
 load_plan(Session *s, Module *m)
 {
     if (s->options->target)
@@ -98,7 +98,9 @@ load_plan(Session *s, Module *m)
     if (s->options->offload)
         module_set_option(m, "offload", s->options->offload);
     take_limit(s, m);
-    return take_reserve(s, m) && check_disk(s, m) && cmd_take_machine(s, m);
+    if (!take_reserve(s, m) || !check_disk(s, m))
+        return STATUS_USAGE;
+    return cmd_take_machine(s, m) ? STATUS_DONE : STATUS_INPUT;
 }
 
 Module *
@@ -106,5 +108,5 @@ load_module(Session *s, const char *path)
 {
     Module *m = load_has_suffix(path, ".edl") ? load_model(s, path)
                                               : load_text(s, path);
-    return m && load_plan(s, m) ? m : NULL;
+    return m && load_plan(s, m) == STATUS_DONE ? m : NULL;
 }

@@ -7,8 +7,9 @@
 
 bool load_has_suffix(const char *path, const char *suffix);
 /* Takes the flags that plan: --memory, --reserve, --recompute, --machine; they
- * win over the file's plan block. False after an error. */
-bool load_plan(Session *s, Module *m);
+ * win over the file's plan block. An error is wrong usage, or a file that is
+ * not right. */
+Status load_plan(Session *s, Module *m);
 /* Lowers a model or reads IR text, and takes the flags that plan; NULL after an error. */
 Module *load_module(Session *s, const char *path);
 
