@@ -206,6 +206,9 @@ void
 c_global_norm(Cg *cg, const Node *n)
 {
     for (int i = 0; i < n->n_args; i++)
+        if (n->args[i]->type.dtype != DT_f32)
+            return; /* the update of that parameter says it */
+    for (int i = 0; i < n->n_args; i++)
         if (region_of(n->args[i]) != REGION_grads ||
             !fits_table(n->args[i], REGION_grads)) {
             cg_refuse(cg, n, "has no C for what is no f32 gradient tensor");
