@@ -136,7 +136,8 @@ static Val
 mean_over(Site *s, Value *x, const Attr *a)
 {
     if (!type_is_float(&x->type)) {
-        low_error(s->l, site_span(s, 0), "a mean needs a floating tensor");
+        low_error(s->l, site_span(s, 0), "a mean needs a floating tensor, found %s",
+                  low_describe(s->l, &s->arg[0]));
         return low_poison();
     }
     double count = 1;
@@ -225,7 +226,8 @@ make_softmax(Site *s)
     int rank = x->type.rank;
     if (!site_axis(s, 1, rank, &axis))
         return low_poison();
-    bool last = axis == rank - 1;
+    bool wrong = !type_is_float(&x->type); /* said of x as it is written */
+    bool last = axis == rank - 1 || wrong;
     if (!last)
         x = swap_axes(s, x, axis, site_name(s, "in"));
     Attr a = attr_int("axis", rank - 1);

@@ -52,6 +52,29 @@ alignment(Site *s, Attr *attrs, int *n)
     return true;
 }
 
+/* A mask is bool and a bias is no mask: the one may be meant by the other. */
+static bool
+extras_fit(Site *s)
+{
+    static const struct {
+        int arg;
+        DtypeKind kind;
+        const char *what;
+    } extras[] = {{AT_mask, KIND_BOOL, "bool, true where a query may attend"},
+                  {AT_bias, KIND_FLOAT, "floating, added to the scores"}};
+    for (int i = 0; i < 2; i++) {
+        const Val *v = &s->arg[extras[i].arg];
+        if (!site_has(s, extras[i].arg) ||
+            dtype_info[low_type(v)->dtype].kind == extras[i].kind)
+            continue;
+        low_error(s->l, site_span(s, extras[i].arg),
+                  "a %s of attend is %s; found %s", i ? "bias" : "mask",
+                  extras[i].what, low_describe(s->l, v));
+        return false;
+    }
+    return true;
+}
+
 Val
 make_attend(Site *s)
 {
@@ -66,7 +89,7 @@ make_attend(Site *s)
     double depth = q->rank ? (double)q->dim[q->rank - 1] : 1;
     Attr attrs[5];
     attrs[n_attrs++] = attr_bool("causal", site_flag(s, AT_causal));
-    if (!alignment(s, attrs, &n_attrs))
+    if (!extras_fit(s) || !alignment(s, attrs, &n_attrs))
         return low_poison();
     attrs[n_attrs++] =
         attr_float("scale", site_number(s, AT_scale, 1 / sqrt(depth)));

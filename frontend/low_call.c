@@ -34,8 +34,9 @@ match_arguments(Lower *l, const Call *c, const Params *params, Expr **given)
             unknown_argument(l, &a->name, c->callee.name.text, params);
             good = false;
         } else if (k >= params->n) {
-            low_error(l, a->value->at, "`%s` takes %d arguments, found %d",
-                      c->callee.name.text, params->n, c->args.n);
+            low_error(l, a->value->at, "`%s` takes %d argument%s, found %d",
+                      c->callee.name.text, params->n,
+                      params->n == 1 ? "" : "s", c->args.n);
             return false;
         } else if (given[k]) {
             low_error(l, a->name.at, "argument `%s` is given twice",
@@ -90,8 +91,9 @@ arguments_of_function(Lower *l, const Function *f, const Call *c)
         }
     if (c->args.n == f->params.n)
         return true;
-    if (low_error(l, c->callee.name.at, "`%s` takes %d arguments, found %d",
-                  f->name.text, f->params.n, c->args.n))
+    if (low_error(l, c->callee.name.at, "`%s` takes %d argument%s, found %d",
+                  f->name.text, f->params.n, f->params.n == 1 ? "" : "s",
+                  c->args.n))
         low_note(l, f->name.at, "`%s` is defined here", f->name.text);
     return false;
 }

@@ -299,8 +299,10 @@ low_tensor(Lower *l, TensorKind kind, const char *name, const Type *t,
         return same_tensor(l, kind, name, t, at);
     Tensor *old = module_tensor(l->module, name);
     if (old) {
-        if (low_error(l, at, "there is a %s `%s` already",
-                      tensor_kind_name[old->kind], name))
+        const char *what = tensor_kind_name[old->kind];
+        bool vowel = strchr("aeiou", what[0]) != NULL;
+        if (low_error(l, at, "there is %s %s `%s` already", vowel ? "an" : "a",
+                      what, name))
             low_note(l, old->loc, "declared here");
         return NULL;
     }

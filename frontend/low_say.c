@@ -241,7 +241,10 @@ static void
 note_operand(Lower *l, const Value *v, int axis, Span at)
 {
     const Shape *s = v->note;
-    if (axis >= 0)
+    if (axis >= 0 && axis < v->type.rank && (!s || !s->axis[axis].at.line))
+        low_note(l, (Span){0}, "%lld is the size of axis %d of %s",
+                 (long long)v->type.dim[axis], axis, operand_text(l, v));
+    else if (axis >= 0)
         low_note_axis(l, &v->type, s, axis, at);
     else if (s && s->at.line && s->text && !same_place(s->at, at))
         low_note(l, s->at, "`%s` is %s", s->text,

@@ -13,6 +13,9 @@ typedef struct Cut {
 
 /* ---- runtime positions ---- */
 
+/* No axis is longer; the sums of a few such numbers fit in 64 bits. */
+#define FARTHEST ((int64_t)1 << 60)
+
 /* p + 3 - 1 is p and 2: the tensor part and the number beside it. */
 static const Expr *
 without_offset(Lower *l, Expr *e, int64_t *offset)
@@ -22,7 +25,8 @@ without_offset(Lower *l, Expr *e, int64_t *offset)
            (e->u.binary.right->kind == EX_INT ||
             e->u.binary.right->kind == EX_NAME)) {
         Val v = low_expr(l, e->u.binary.right, NULL);
-        if (v.kind != VAL_INT)
+        if (v.kind != VAL_INT || v.i > FARTHEST || v.i < -FARTHEST ||
+            *offset > FARTHEST || *offset < -FARTHEST)
             break;
         *offset += e->u.binary.op == BIN_ADD ? v.i : -v.i;
         e = e->u.binary.left;
@@ -39,7 +43,7 @@ same_expr(const Expr *a, const Expr *b)
 }
 
 static bool
-runtime_range(Lower *l, const Slice *s, int axis, Cut *c)
+runtime_range(Lower *l, const Slice *s, int64_t size, int axis, Cut *c)
 {
     if (!s->stop || s->step) {
         low_error(l, s->at,
@@ -57,11 +61,16 @@ runtime_range(Lower *l, const Slice *s, int axis, Cut *c)
         return false;
     }
     c->size[axis] = to - from;
-    return true;
+    if (to > from && to - from <= size)
+        return true;
+    low_error(l, s->at, "a slice of %lld positions of an axis of size %lld",
+              (long long)(to - from), (long long)size);
+    return false;
 }
 
 static bool
-runtime_position(Lower *l, const Slice *s, Val v, int axis, Cut *c)
+runtime_position(Lower *l, const Slice *s, Val v, int64_t size, int axis,
+                 Cut *c)
 {
     const Type *t = low_type(&v);
     if (t->dtype != DT_i32 || t->rank != 0) {
@@ -70,7 +79,7 @@ runtime_position(Lower *l, const Slice *s, Val v, int axis, Cut *c)
         return false;
     }
     c->size[axis] = 1;
-    if (s->kind == SLICE_RANGE && !runtime_range(l, s, axis, c))
+    if (s->kind == SLICE_RANGE && !runtime_range(l, s, size, axis, c))
         return false;
     c->position[axis] = low_value(l, &v);
     c->gone[axis] = s->kind == SLICE_AT;
@@ -160,7 +169,7 @@ one_axis(Lower *l, const Slice *s, int64_t size, int axis, const char *name,
     if (v.kind == VAL_POISON)
         return false;
     if (low_is_value(&v))
-        return runtime_position(l, s, v, axis, c);
+        return runtime_position(l, s, v, size, axis, c);
     if (s->kind == SLICE_AT)
         return at_index(l, s, v, size, axis, c);
     return range(l, s, size, axis, c);

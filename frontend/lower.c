@@ -154,6 +154,7 @@ bind_input(Lower *l, const Param *p)
         if (x)
             v = (Val){.kind = VAL_TENSOR, .at = p->at, .tensor = x};
     }
+    l->frame->poisoned |= v.kind == VAL_POISON;
     low_bind(l, &p->name, v);
 }
 
@@ -197,6 +198,7 @@ build_graph(Lower *l, const Decl *model, const char *name, bool train_mode)
     low_block(l, &layer->body);
     write_states(l);
     clear_notes(l);
+    l->failed |= frame.poisoned;
     l->frame = NULL;
     l->env = NULL;
     l->graph = NULL;
@@ -246,9 +248,10 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     l->module = module_new(l->arena, l->diag, name);
     l->shapes = (Map){0};
     l->n_nodes = 0;
+    l->failed = false;
     fill_head(l, trains);
     build_graph(l, model, "main", trains);
-    l->failed = l->mistakes != before;
+    l->failed |= l->mistakes != before;
     if (!l->failed)
         need_output(l, model);
     Train *train = block ? low_train(l, block) : NULL;
