@@ -42,8 +42,8 @@ heads_of(const Node *n, int q_at, int extra)
 
 /* lead: strides before the heads; then those of G, R and a block. */
 static Operand
-operand(Loops *s, const Heads *h, const Value *v, bool write,
-        const int64_t *lead, int64_t group, Operand o)
+operand_at(Loops *s, const Heads *h, int param, Dtype dtype,
+           const int64_t *lead, int64_t group, Operand o)
 {
     int64_t stride[MAX_RANK] = {0};
     for (int i = 0; i < h->lead; i++)
@@ -53,10 +53,25 @@ operand(Loops *s, const Heads *h, const Value *v, bool write,
         stride[h->lead + 1] = o.head;
         stride[h->lead + 2] = o.row * h->queries;
     }
-    o.dtype = v->type.dtype;
-    o.access = loops_strided(s, kernel_value(s->k, v, 0, write), v->type.dtype,
-                             stride);
+    o.dtype = dtype;
+    o.access = loops_strided(s, param, dtype, stride);
     return o;
+}
+
+static Operand
+operand(Loops *s, const Heads *h, const Value *v, bool write,
+        const int64_t *lead, int64_t group, Operand o)
+{
+    return operand_at(s, h, kernel_value(s->k, v, 0, write), v->type.dtype,
+                      lead, group, o);
+}
+
+Operand
+heads_rows(Loops *s, const Heads *h, const Type *t, int param)
+{
+    Layout l = layout_dense(t);
+    Operand o = {.head = l.stride[h->lead], .row = l.stride[h->lead + 1]};
+    return operand_at(s, h, param, t->dtype, l.stride, o.head * h->r, o);
 }
 
 Operand

@@ -38,6 +38,8 @@ Heads heads_of(const Node *n, int q_at, int extra);
 Operand heads_query(Loops *s, const Heads *h, const Value *v, bool write);
 Operand heads_key(Loops *s, const Heads *h, const Value *v, bool write);
 Operand heads_score(Loops *s, const Heads *h, const Value *v, bool write);
+/* A dense one, a number a query: t has the shape of q without D. */
+Operand heads_rows(Loops *s, const Heads *h, const Type *t, int param);
 /* The start of an operand in the open row of the loops. */
 const char *heads_start(const Loops *s, const Operand *o);
 

@@ -397,9 +397,13 @@ emit_chunk(Cg *cg, const Head *h)
 /* ---- the whole ---- */
 
 static bool
-can_emit(const Head *h)
+can_emit(const Cg *cg, const Head *h)
 {
     const Value *dx = h->dx ? h->dx->results[0] : NULL;
+    const Value *x = h->product->args[0];
+    if (cg->cuda && (!scratch_is_plain(&x->type, &x->layout) ||
+                     (dx && !scratch_is_plain(&dx->type, &dx->layout))))
+        return false;
     if (h->dw && (!h->sum || h->sum->tensor->layout.stride[1] != 1))
         return false;
     if (h->bias && (h->bias->type.dtype != DT_f32 || (h->dbias && !h->bias_sum)))
@@ -441,7 +445,7 @@ c_head(Cg *cg, const Node *n)
 {
     Head h = head_of(cg, n);
     const Value *valid = h.loss->results[2];
-    if (!can_emit(&h)) {
+    if (!can_emit(cg, &h)) {
         cg_refuse(cg, n, "a head of this form has no C");
         return;
     }

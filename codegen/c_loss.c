@@ -128,11 +128,7 @@ classes_put_hit(Cells *c, int valid, const char *to, const char *hit)
     if (c->loops->mode == MODE_element)
         mine = "at == c";
     else if (c->loops->mode == MODE_block)
-        mine = arena_printf(c->k->cg->arena,
-                            c->loops->each > 1
-                                ? "at / %d %% blockDim.x == threadIdx.x"
-                                : "at %% blockDim.x == threadIdx.x",
-                            c->loops->each);
+        mine = cuda_owns(c->loops, "at");
     if (when || mine)
         emit_line(e, "if (%s%s%s)", when ? when : "",
                   when && mine ? " && " : "", mine ? mine : "");

@@ -2,6 +2,7 @@
  * columns and goes down all that is reduced; else a piece is some rows. */
 #include "codegen/c_ops.h"
 #include "codegen/cells_pass.h"
+#include "ir/scratch.h"
 
 #include <inttypes.h>
 
@@ -259,6 +260,10 @@ c_reduce(Cg *cg, const Node *n)
         return;
     const char *path = n->n_results ? n->results[0]->name
                                     : first_reduction(n)->results[0]->name;
+    if (sum_parts(n) > 1) {
+        cuda_sum_parts(cg, n, path);
+        return;
+    }
     kernel_emit(cg, n, n->op == OP_fused ? "reduce" : op_info[n->op].name, path,
                 reduce_body, NULL);
 }

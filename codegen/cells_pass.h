@@ -18,5 +18,8 @@ const char *cells_round(Cells *c, Dtype d, const char *text);
 void cuda_cells_emit(Cells *c);
 /* codegen/cuda_reduce.c: folds down columns, with rows not yet open. */
 void cuda_columns_emit(Cells *c);
+/* A reduce_sum or its group, whose columns are cut (ir/scratch.h, sum_parts):
+ * sums of parts, and of them. */
+void cuda_sum_parts(Cg *cg, const Node *n, const char *path);
 
 #endif

@@ -21,9 +21,10 @@ typedef struct CodegenOptions {
 } CodegenOptions;
 
 /* A product that the CUDA target leaves to cuBLASLt. numbers: C text, of an
- * EdlProductShape from m to workspace. */
+ * EdlProductShape from m to workspace. bias: some of them add a row. */
 typedef struct LibraryProduct {
     const char *words, *numbers;
+    bool bias;
 } LibraryProduct;
 
 typedef VEC(LibraryProduct) LibraryProducts;

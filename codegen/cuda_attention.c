@@ -5,7 +5,12 @@
 
 #include <inttypes.h>
 
-enum { SHARED_FLOATS = 48 << 8, THREADS = 256 };
+/* Shared memory that a kernel has of its own, and what its launch can give it
+ * on every device from sm_80 on; in floats. */
+enum { SHARED_FLOATS = 48 << 8, SHARED_MOST = 99 << 8, THREADS = 256 };
+
+/* As edl_cuda_attention_plain.cuh has it. */
+enum { PLAIN_THREADS = 128, PLAIN_FLOATS = 32 + 2 * PLAIN_THREADS };
 
 /* Queries and keys of a tile. */
 typedef struct Tile {
@@ -24,17 +29,30 @@ backward_floats(int64_t d, int64_t q, int64_t k)
     return 2 * (q + k) * (d + 1) + 2 * q * (k + 1);
 }
 
-/* The largest tile that fits; q 0: none does. */
+/* The largest tile that fits; q 0: none does, and heads go without. */
 static Tile
 tile_of(const Heads *h, int64_t (*floats)(int64_t, int64_t, int64_t))
 {
     static const Tile all[] = {{64, 32}, {32, 32}, {16, 16}};
     for (int i = 0; i < 3; i++) {
         bool small = i < 2 && h->t <= all[i].q / 2;
-        if (!small && floats(h->d, all[i].q, all[i].k) <= SHARED_FLOATS)
+        int64_t most = i < 2 ? SHARED_FLOATS : SHARED_MOST;
+        if (!small && floats(h->d, all[i].q, all[i].k) <= most)
             return all[i];
     }
     return (Tile){0, 0};
+}
+
+static int
+tile_threads(Tile t)
+{
+    return t.q ? THREADS : PLAIN_THREADS;
+}
+
+static int64_t
+tile_floats(const Heads *h, Tile t, int64_t (*floats)(int64_t, int64_t, int64_t))
+{
+    return t.q ? floats(h->d, t.q, t.k) : PLAIN_FLOATS;
 }
 
 static Loops
@@ -49,7 +67,10 @@ group_loops(Kernel *k, const Heads *h)
 static const char *
 element_type(Dtype d)
 {
-    return d == DT_bf16 ? "EdlBf16" : d == DT_f16 ? "EdlF16" : "float";
+    return d == DT_bf16  ? "EdlBf16"
+           : d == DT_f16 ? "EdlF16"
+           : d == DT_f64 ? "double"
+                         : "float";
 }
 
 /* "EdlIn{q_r, 64, 16, 1}" */
@@ -63,7 +84,7 @@ rows_text(Loops *s, const Operand *o, const char *type)
                         type, heads_start(s, o), o->head, o->row, o->col);
 }
 
-/* Of q, k, v and what has their type. */
+/* Of any type: q, k, v, a bias. */
 static const char *
 wide_rows(Loops *s, const Operand *o, bool write)
 {
@@ -77,6 +98,12 @@ wide_rows(Loops *s, const Operand *o, bool write)
                         type, heads_start(s, o), o->head, o->row, o->col);
 }
 
+static const char *
+bias_rows(Loops *s, const Operand *o)
+{
+    return o->access < 0 ? rows_text(s, o, "EdlIn") : wide_rows(s, o, false);
+}
+
 static void
 emit_shape(Kernel *k, const Heads *h)
 {
@@ -87,8 +114,9 @@ emit_shape(Kernel *k, const Heads *h)
               c_number(k->cg->arena, DT_f32, h->scale));
 }
 
-/* Blocks: `each` for every group of heads; prints r, and "block" of it. What
- * shared memory there is begins at a multiple of 16. */
+/* Blocks: `each` for every group of heads; prints r, and "block" of it, and
+ * shared memory from a multiple of 16 on: from the launch, where a kernel has
+ * not so much of its own. */
 static void
 open_groups(Kernel *k, Loops *s, int64_t each, int threads, int64_t bytes)
 {
@@ -100,7 +128,11 @@ open_groups(Kernel *k, Loops *s, int64_t each, int threads, int64_t bytes)
     HeadLine line = {"r", arena_printf(a, "const int32_t r = blockIdx.x / %"
                                           PRId64 ";", each)};
     vec_push(a, &k->head, line);
-    emit_line(e, "__shared__ float4 shared[%" PRId64 "];", (bytes + 15) / 16);
+    k->shared = bytes > 4 * SHARED_FLOATS ? bytes : 0;
+    if (k->shared)
+        emit_line(e, "float4 *const shared = edl_shared();");
+    else
+        emit_line(e, "__shared__ float4 shared[%" PRId64 "];", (bytes + 15) / 16);
     emit_line(e, "const int32_t block = blockIdx.x %% %" PRId64 ";", each);
     loops_rows_here(s);
 }
@@ -108,33 +140,41 @@ open_groups(Kernel *k, Loops *s, int64_t each, int threads, int64_t bytes)
 static const char *
 call_text(Kernel *k, const char *name, const Heads *h, Tile t)
 {
+    if (t.q == 0)
+        return arena_printf(k->cg->arena, "%s<%" PRId64 ", %s>(", name, h->d,
+                            h->causal ? "true" : "false");
     return arena_printf(k->cg->arena, "%s<%" PRId64 ", %d, %d, %s>(", name,
                         h->d, t.q, t.k, h->causal ? "true" : "false");
 }
 
-/* q, k, v and theirs have one type; lse and a bias are f32. */
+/* Heads up to this width go to the units for matrices. */
+enum { MMA_WIDTH = 128 };
+
 static bool
-types_fit(const Node *n, const Heads *h)
+takes_mma(const Heads *h)
 {
-    Dtype d = h->q->dtype;
-    if (d != DT_f32 && d != DT_bf16 && d != DT_f16)
-        return false;
-    return h->bias_at < 0 || n->args[h->bias_at]->type.dtype == DT_f32;
+    return h->q->dtype == DT_bf16 && h->d <= MMA_WIDTH;
 }
 
 /* False after an error. */
 static bool
-can_emit(Cg *cg, const Node *n, const Heads *h, Tile t)
+can_emit(Cg *cg, const Node *n, const Heads *h)
 {
-    if (!types_fit(n, h))
-        cg_refuse(cg, n, "the CUDA target has attention of f32, bf16 and f16, "
-                         "with a bias of f32");
-    else if (t.q == 0)
-        cg_refuse(cg, n, "heads this wide have no place in the shared memory "
-                         "of a CUDA kernel");
+    if (h->q->dtype == DT_f64)
+        cg_refuse(cg, n, "has no CUDA for f64");
     else if (n->args[0]->type.rank > 7)
         cg_refuse(cg, n, "has no CUDA for this many axes");
     return !cg->failed;
+}
+
+/* Which functions the file needs. */
+static void
+note_kind(Cg *cg, const Heads *h, Tile t)
+{
+    bool mma = takes_mma(h);
+    cg->has_attention = true;
+    cg->has_mma |= mma;
+    cg->has_plain_attention |= !mma && t.q == 0;
 }
 
 /* ---- bf16 on the units for matrices ---- */
@@ -145,13 +185,7 @@ typedef struct Mma {
     int q, k, warps, grad_k, grad_q;
 } Mma;
 
-enum { MMA_WIDTH = 128, MMA_ROWS = 64 };
-
-static bool
-takes_mma(const Heads *h)
-{
-    return h->q->dtype == DT_bf16 && h->d <= MMA_WIDTH;
-}
+enum { MMA_ROWS = 64 };
 
 static Mma
 mma_of(const Heads *h)
@@ -227,11 +261,11 @@ attention_body(Kernel *k)
     Mma m = mma_of(&h);
     bool mma = takes_mma(&h);
     Operand rows[] = {q, key, v, y};
-    int64_t wide = mma ? m.q : t.q;
+    int64_t wide = mma ? m.q : t.q ? t.q : 1;
     open_groups(k, &s, h.r * ((h.t + wide - 1) / wide),
-                mma ? m.q / 16 * 32 : THREADS,
+                mma ? m.q / 16 * 32 : tile_threads(t),
                 mma ? 2 * 2 * 2 * m.k * m.line
-                    : 4 * forward_floats(h.d, t.q, t.k));
+                    : 4 * tile_floats(&h, t, forward_floats));
     emit_shape(k, &h);
     const char *items[] = {"shape",
                            "block",
@@ -239,14 +273,15 @@ attention_body(Kernel *k)
                            wide_rows(&s, &key, false),
                            wide_rows(&s, &v, false),
                            rows_text(&s, &mask, "EdlMask"),
-                           rows_text(&s, &bias, "EdlIn"),
+                           bias_rows(&s, &bias),
                            wide_rows(&s, &y, true),
                            rows_text(&s, &lse, "EdlOut"),
                            memory_text(mma)};
     emit_list(&k->out,
               mma ? mma_text(k, "edl_attention_mma", &h,
                              rows_wide(&s, &h, rows, 4))
-                  : call_text(k, "edl_attention", &h, t),
+                  : call_text(k, t.q ? "edl_attention" : "edl_attention_plain",
+                              &h, t),
               items, 10, ");");
 }
 
@@ -254,9 +289,8 @@ void
 cuda_attention(Cg *cg, const Node *n)
 {
     Heads h = heads_of(n, 0, 3);
-    cg->has_attention = true;
-    cg->has_mma |= takes_mma(&h);
-    if (can_emit(cg, n, &h, tile_of(&h, forward_floats)))
+    note_kind(cg, &h, tile_of(&h, forward_floats));
+    if (can_emit(cg, n, &h))
         kernel_emit(cg, n, "attention", n->results[0]->name, attention_body,
                     NULL);
 }
@@ -266,17 +300,22 @@ cuda_attention(Cg *cg, const Node *n)
 static void
 emit_operands(Kernel *k, Loops *s, const Heads *h, Operand *in)
 {
-    const char *items[8];
-    for (int i = 0; i < 8; i++)
-        items[i] = i < 5 ? wide_rows(s, &in[i], false)
-                         : rows_text(s, &in[i], i == 6 ? "EdlMask" : "EdlIn");
+    const char *items[9];
+    for (int i = 0; i < 5; i++)
+        items[i] = wide_rows(s, &in[i], false);
+    items[5] = rows_text(s, &in[5], "EdlIn");
+    items[6] = rows_text(s, &in[6], "EdlMask");
+    items[7] = bias_rows(s, &in[7]);
+    items[8] = rows_text(s, &in[8], "EdlOut");
     emit_list(&k->out,
-              arena_printf(k->cg->arena, "const EdlAttentionGrad<%s> in = {",
-                           element_type(h->q->dtype)),
-              items, 8, "};");
+              arena_printf(k->cg->arena, "const EdlAttentionGrad<%s, %s> in = {",
+                           element_type(h->q->dtype),
+                           in[7].access < 0 ? "float"
+                                            : element_type(in[7].dtype)),
+              items, 9, "};");
 }
 
-/* dy, q, k, v, y, lse, mask, bias */
+/* dy, q, k, v, y, lse, mask, bias, delta */
 static void
 grad_operands(Loops *s, const Heads *h, Operand *in)
 {
@@ -289,6 +328,8 @@ grad_operands(Loops *s, const Heads *h, Operand *in)
         in[6] = heads_score(s, h, n->args[h->mask_at], false);
     if (h->bias_at >= 0)
         in[7] = heads_score(s, h, n->args[h->bias_at], false);
+    in[8] = heads_rows(s, h, &n->args[5]->type,
+                       kernel_scratch(s->k, 0, DT_f32, "delta"));
 }
 
 /* What both kernels begin with. */
@@ -298,7 +339,7 @@ typedef struct Grad {
     Mma m;
     bool mma;
     Loops s;
-    Operand in[8];
+    Operand in[9];
 } Grad;
 
 static void
@@ -314,8 +355,8 @@ grad_begin(Kernel *k, Grad *g)
 
 /* The call of one that writes `n_out` operands. */
 static void
-grad_call(Kernel *k, Grad *g, const char *mma, const char *plain,
-          const Operand *out, int n_out)
+grad_call(Kernel *k, Grad *g, const char *mma, const char *tiles,
+          const char *plain, const Operand *out, int n_out)
 {
     Operand rows[6];
     const char *items[6] = {"shape", "block", "in"};
@@ -329,7 +370,7 @@ grad_call(Kernel *k, Grad *g, const char *mma, const char *plain,
     emit_list(&k->out,
               g->mma ? mma_text(k, mma, &g->h,
                                 rows_wide(&g->s, &g->h, rows, 4 + n_out))
-                     : call_text(k, plain, &g->h, g->t),
+                     : call_text(k, g->t.q ? tiles : plain, &g->h, g->t),
               items, 4 + n_out, ");");
 }
 
@@ -345,13 +386,14 @@ keys_body(Kernel *k)
     k->comment =
         arena_printf(k->cg->arena, "gradients of attention: %s, %s",
                      n->results[1]->name, n->results[2]->name);
-    int64_t tile = g.mma ? g.m.warps * 16 : g.t.k;
+    int64_t tile = g.mma ? g.m.warps * 16 : g.t.q ? g.t.k : 1;
     open_groups(k, &g.s, (g.h.s + tile - 1) / tile,
-                g.mma ? g.m.warps * 32 : THREADS,
-                g.mma ? 4 * (tile + g.m.grad_q) * g.m.line + 8 * g.m.grad_q
-                      : 4 * backward_floats(g.h.d, g.t.q, g.t.k));
-    grad_call(k, &g, "edl_attention_mma_keys", "edl_attention_grad_keys", out,
-              2);
+                g.mma ? g.m.warps * 32 : tile_threads(g.t),
+                g.mma ? 4 * (tile + 2 * g.m.grad_q) * g.m.line +
+                            16 * g.m.grad_q
+                      : 4 * tile_floats(&g.h, g.t, backward_floats));
+    grad_call(k, &g, "edl_attention_mma_keys", "edl_attention_grad_keys",
+              "edl_attention_plain_keys", out, 2);
 }
 
 static void
@@ -364,13 +406,13 @@ queries_body(Kernel *k)
     loops_fold(&g.s);
     k->comment = arena_printf(k->cg->arena, "gradient of attention: %s",
                               n->results[0]->name);
-    int64_t tile = g.mma ? g.m.q : g.t.q;
+    int64_t tile = g.mma ? g.m.q : g.t.q ? g.t.q : 1;
     open_groups(k, &g.s, g.h.r * ((g.h.t + tile - 1) / tile),
-                g.mma ? g.m.q / 16 * 32 : THREADS,
+                g.mma ? g.m.q / 16 * 32 : tile_threads(g.t),
                 g.mma ? 2 * 2 * 2 * g.m.grad_k * g.m.line
-                      : 4 * backward_floats(g.h.d, g.t.q, g.t.k));
+                      : 4 * tile_floats(&g.h, g.t, backward_floats));
     grad_call(k, &g, "edl_attention_mma_queries", "edl_attention_grad_queries",
-              &dq, 1);
+              "edl_attention_plain_queries", &dq, 1);
 }
 
 /* ---- the gradient of the bias: a thread an element ---- */
@@ -445,6 +487,7 @@ bias_body(Kernel *k)
     const Node *n = k->node;
     Arena *a = k->cg->arena;
     Heads h = heads_of(n, 1, 6);
+    const Type *bias = &n->args[h.bias_at]->type;
     Type t = *h.q;
     t.rank = h.lead + 4;
     int64_t tail[] = {h.g, h.r, h.t, h.s};
@@ -484,7 +527,7 @@ bias_body(Kernel *k)
     VEC(const char *) items = {0};
     vec_push(a, &items, c_number(a, DT_f32, h.scale));
     vec_push(a, &items, loops_element(&s, in[5], "c"));
-    vec_push(a, &items, loops_element(&s, in[7], "c"));
+    vec_push(a, &items, c_load(a, bias->dtype, loops_element(&s, in[7], "c")));
     static const int order[] = {1, 2, 3, 0, 4};
     for (int i = 0; i < 5; i++) {
         const Value *v = n->args[order[i]];
@@ -496,7 +539,8 @@ bias_body(Kernel *k)
               items.at, items.n, ");");
     for (int i = 0; i < open; i++)
         emit_close(e, "");
-    emit_line(e, "%s = sum;", loops_element(&s, to, "c"));
+    emit_line(e, "%s = %s;", loops_element(&s, to, "c"),
+              c_store(a, bias->dtype, "sum"));
     loops_close(&s);
 }
 
@@ -504,9 +548,8 @@ void
 cuda_attention_grad(Cg *cg, const Node *n)
 {
     Heads h = heads_of(n, 1, 6);
-    cg->has_attention = true;
-    cg->has_mma |= takes_mma(&h);
-    if (!can_emit(cg, n, &h, tile_of(&h, backward_floats)))
+    note_kind(cg, &h, tile_of(&h, backward_floats));
+    if (!can_emit(cg, n, &h))
         return;
     kernel_emit(cg, n, "attention_grad_q", n->results[0]->name, queries_body,
                 NULL);

@@ -99,6 +99,13 @@ lane_type(const Access *a)
     return a->dtype == DT_f32 ? "float" : "uint16_t";
 }
 
+/* Columns of the row that threads do in groups of neighbours, or all. */
+static int64_t
+whole_columns(const Loops *s)
+{
+    return s->inner[s->n_inner - 1] - s->tail;
+}
+
 /* Opens a loop over the neighbours. */
 static bool
 open_lanes(Cells *c)
@@ -150,7 +157,7 @@ open_columns(Cells *c)
     Loops *s = c->loops;
     Emit *e = &c->k->out;
     int open = loops_open_inner(s);
-    int64_t n = s->inner[s->n_inner - 1];
+    int64_t n = whole_columns(s);
     if (s->mode == MODE_element)
         return open;
     if (s->mode == MODE_block && s->each > 1)
@@ -166,6 +173,30 @@ open_columns(Cells *c)
     else
         emit_open(e, "for (int64_t c = 0; c < %" PRId64 "; c++)", n);
     return open + 1;
+}
+
+/* The columns that are left over, one a thread. */
+static void
+emit_tail(Cells *c, int level)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    const char **lanes =
+        ARENA_ARRAY(c->k->cg->arena, const char *, s->access.n + 1);
+    if (!s->tail)
+        return;
+    for (int i = 0; i < s->access.n; i++) {
+        lanes[i] = s->access.at[i].lanes;
+        s->access.at[i].lanes = NULL;
+    }
+    emit_open(e,
+              "for (int32_t c = %" PRId64 " + threadIdx.x; c < %" PRId64
+              "; c += blockDim.x)",
+              whole_columns(s), s->inner[s->n_inner - 1]);
+    emit_body(c, level);
+    emit_close(e, "");
+    for (int i = 0; i < s->access.n; i++)
+        s->access.at[i].lanes = lanes[i];
 }
 
 static void
@@ -196,6 +227,7 @@ emit_pass(Cells *c, int level)
         close_lanes(c, start, body, level);
     for (int i = 0; i < open; i++)
         emit_close(&c->k->out, "");
+    emit_tail(c, level);
     end_folds(c, level);
 }
 

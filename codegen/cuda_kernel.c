@@ -80,7 +80,11 @@ cuda_call(Cg *cg, const Kernel *k, const char *name)
     vec_push(cg->arena, &items, name);
     vec_push(cg->arena, &items, arena_printf(cg->arena, "%" PRId64, blocks));
     vec_push(cg->arena, &items, arena_printf(cg->arena, "%" PRId64, threads));
+    if (k->shared)
+        vec_push(cg->arena, &items,
+                 arena_printf(cg->arena, "%" PRId64, k->shared));
     for (int i = 0; i < k->params.n; i++)
         vec_push(cg->arena, &items, k->params.at[i].pass);
-    emit_list(&cg->calls, "edl_launch(", items.at, items.n, ");");
+    emit_list(&cg->calls, k->shared ? "edl_launch_shared(" : "edl_launch(",
+              items.at, items.n, ");");
 }

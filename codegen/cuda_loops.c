@@ -62,20 +62,38 @@ is_wide(const Loops *s, const Access *a, int each)
     return true;
 }
 
-/* Neighbours that a thread does: 8 where some operand has 16 bits, else 4; 1
- * where none is read or written so. */
+/* Of a row that is summed: from its length alone, as the order of the sum
+ * follows from it, and what else the kernel reads depends on the plan. A long
+ * one has a tail. */
 static int
-elements_of(Loops *s)
+neighbours_of_row(const Loops *s)
 {
-    bool any = false, narrow = false;
-    if (s->n_inner != 1)
-        return 1;
+    enum { LONG = 1024 };
+    int64_t n = s->inner[0];
+    return n % 8 == 0 || n >= LONG ? 8 : n % 4 == 0 ? 4 : 1;
+}
+
+/* Of elements: 8 where some operand has 16 bits, else 4. */
+static int
+neighbours_of_element(const Loops *s)
+{
+    bool narrow = false;
     for (int i = 0; i < s->access.n; i++)
         narrow |= is_narrow(&s->access.at[i]);
     int each = narrow ? 8 : 4;
-    if (s->inner[0] % each)
+    return s->inner[0] % each == 0 ? each : 1;
+}
+
+/* Neighbours that a thread does; 1 where it sums nothing and no operand is read
+ * or written so. */
+static int
+elements_of(Loops *s)
+{
+    bool any = s->mode == MODE_block;
+    if (s->n_inner != 1)
         return 1;
-    for (int i = 0; i < s->access.n; i++) {
+    int each = any ? neighbours_of_row(s) : neighbours_of_element(s);
+    for (int i = 0; each > 1 && i < s->access.n; i++) {
         Access *a = &s->access.at[i];
         if (!is_wide(s, a, each))
             continue;
@@ -150,6 +168,7 @@ cuda_loops_open(Loops *s)
     }
     if (s->wide || s->mode == MODE_block)
         s->each = elements_of(s);
+    s->tail = s->n_inner ? s->inner[s->n_inner - 1] % s->each : 0;
     if (s->mode == MODE_element) {
         open_threads(s, loops_columns(s), s->each);
     } else {
@@ -169,4 +188,21 @@ cuda_open_columns(Loops *s)
 {
     open_threads(s, s->n_inner ? s->inner[s->n_inner - 1] : 1, 1);
     loops_rows_here(s);
+}
+
+const char *
+cuda_owns(const Loops *s, const char *at)
+{
+    Arena *a = s->k->cg->arena;
+    if (s->each == 1)
+        return arena_printf(a, "%s %% blockDim.x == threadIdx.x", at);
+    const char *group =
+        arena_printf(a, "%s / %d %% blockDim.x", at, s->each);
+    if (!s->tail)
+        return arena_printf(a, "%s == threadIdx.x", group);
+    int64_t whole = s->inner[s->n_inner - 1] - s->tail;
+    return arena_printf(a,
+                        "(%s < %" PRId64 " ? %s : %s - %" PRId64
+                        ") == threadIdx.x",
+                        at, whole, group, at, whole);
 }

@@ -9,15 +9,17 @@
 
 /* ---- sides ---- */
 
+/* It lies dense: all follows from the type. */
 static Side
-side_of(const Type *t, const Layout *l, bool turned, int n_batch)
+side_of(const Type *t, bool turned, int n_batch)
 {
-    Side s = {.dtype = t->dtype, .offset = l->offset};
+    Side s = {.dtype = t->dtype};
+    Layout l = layout_dense(t);
     int r = t->rank, shift = n_batch - (r - 2);
-    s.row = l->stride[turned ? r - 1 : r - 2];
-    s.col = l->stride[turned ? r - 2 : r - 1];
+    s.row = l.stride[turned ? r - 1 : r - 2];
+    s.col = l.stride[turned ? r - 2 : r - 1];
     for (int i = 0; i < r - 2; i++)
-        s.batch[shift + i] = t->dim[i] == 1 ? 0 : l->stride[i];
+        s.batch[shift + i] = t->dim[i] == 1 ? 0 : l.stride[i];
     return s;
 }
 
@@ -178,16 +180,14 @@ choose_place(Cg *cg, const Node *n, Product *p)
         *(row ? &p->bias : &p->plus) = address_value(cg, x, 0);
     }
     if (to) {
-        p->c = side_of(&to->type, &to->layout, false, p->n_batch);
+        p->c = side_of(&to->type, false, p->n_batch);
         p->c.address = address_value(cg, to, 0);
     } else if (sum) {
-        const Tensor *t = sum->tensor;
-        p->c = side_of(&t->type, &t->layout, false, p->n_batch);
-        p->c.address = address_tensor(cg, t, t->layout.offset);
+        p->c = side_of(&sum->tensor->type, false, p->n_batch);
+        p->c.address = address_tensor(cg, sum->tensor, 0);
         p->add = add_text(cg, sum);
     } else {
-        Layout dense = layout_dense(&v->type);
-        p->c = side_of(&v->type, &dense, false, p->n_batch);
+        p->c = side_of(&v->type, false, p->n_batch);
         p->c.address = address_scratch(cg, n, 0, v->type.dtype, "product");
     }
 }
@@ -206,9 +206,9 @@ product_new(Cg *cg, const Node *n)
     p.m = t->dim[t->rank - 2];
     p.n = t->dim[t->rank - 1];
     p.k = a->type.dim[a->type.rank - (ta ? 2 : 1)];
-    p.a = side_of(&a->type, &a->layout, ta, p.n_batch);
+    p.a = side_of(&a->type, ta, p.n_batch);
     p.a.address = address_value(cg, a, 0);
-    p.b = side_of(&b->type, &b->layout, tb, p.n_batch);
+    p.b = side_of(&b->type, tb, p.n_batch);
     p.b.address = address_value(cg, b, 0);
     choose_place(cg, n, &p);
     return p;
@@ -272,12 +272,9 @@ static bool
 has_rest(const Node *n)
 {
     const Node *matmul = scratch_matmul(n), *sum = scratch_sum(n);
-    const Value *to = scratch_product_value(n);
     if (scratch_epilogue(n))
         return false;
-    if (n->op == OP_matmul || (to && to != matmul->results[0] &&
-                               to->type.dtype == DT_bf16 &&
-                               matmul->results[0]->type.dtype == DT_f32))
+    if (n->op == OP_matmul)
         return false;
     graph_each(n->body, b)
         if (b != matmul && b->op != OP_const &&
@@ -286,28 +283,39 @@ has_rest(const Node *n)
     return false;
 }
 
-/* Some rows, from `row` on, and what follows. */
+/* "x + row * 768" */
+static const char *
+from_row(Cg *cg, const char *address, const char *row, int64_t stride)
+{
+    if (!address || strcmp(row, "0") == 0)
+        return address;
+    return arena_printf(cg->arena, "%s + %s * %" PRId64, address, row, stride);
+}
+
+/* Some rows, from `row` on, and what follows; scratch: they are made at its
+ * start. */
 static void
 emit_part(Cg *cg, const Product *all, const Product *whole, const char *row,
-          int64_t rows, const char *workspace)
+          int64_t rows, bool scratch, const char *workspace)
 {
-    Arena *a = cg->arena;
     Product part = *all, rest = *whole;
     part.m = rows;
-    if (strcmp(row, "0") != 0)
-        part.a.address = arena_printf(a, "%s + %s * %" PRId64, all->a.address,
-                                      row, all->a.row);
+    part.a.address = from_row(cg, all->a.address, row, all->a.row);
+    part.plus = from_row(cg, all->plus, row, all->c.row);
     rest.part_row = row;
     rest.part_rows = rows;
-    /* what follows counts rows from the first of all */
-    rest.c.address = arena_printf(a, "%s - %s * %" PRId64, all->c.address, row,
-                                  all->c.row);
+    if (scratch) /* what follows counts rows from the first of all */
+        rest.c.address = arena_printf(cg->arena, "%s - %s * %" PRId64,
+                                      all->c.address, row, all->c.row);
+    else
+        part.c.address = from_row(cg, all->c.address, row, all->c.row);
     emit_any(cg, &part, workspace);
-    kernel_emit(cg, all->node, "after", all->path, rest_body, &rest);
+    if (has_rest(all->node))
+        kernel_emit(cg, all->node, "after", all->path, rest_body, &rest);
 }
 
 static void
-emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows,
+emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows, bool scratch,
            const char *workspace)
 {
     Emit *e = &cg->calls;
@@ -317,17 +325,33 @@ emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows,
     int64_t last = p->m % rows;
     emit_open(e, "for (int64_t row = 0; row < %" PRId64 "; row += %" PRId64 ")",
               p->m - last, rows);
-    emit_part(cg, p, whole, "row", rows, workspace);
+    emit_part(cg, p, whole, "row", rows, scratch, workspace);
     emit_close(e, "");
     if (last)
         emit_part(cg, p, whole, arena_printf(cg->arena, "%" PRId64, p->m - last),
-                  last, workspace);
+                  last, scratch, workspace);
+}
+
+/* False after an error: a schedule that was edited. */
+static bool
+lies_plain(Cg *cg, const Node *n)
+{
+    const Node *matmul = scratch_matmul(n);
+    const Value *v[] = {matmul->args[0], matmul->args[1],
+                        scratch_product_value(n)};
+    for (int i = 0; i < 3; i++)
+        if (v[i] && !scratch_is_plain(&v[i]->type, &v[i]->layout))
+            cg_refuse(cg, n, "operands and result of a product lie dense on "
+                             "CUDA, from a multiple of 8 elements on");
+    return !cg->failed;
 }
 
 void
 cuda_matmul(Cg *cg, const Node *n)
 {
     const Value *v = scratch_matmul(n)->results[0];
+    if (!lies_plain(cg, n))
+        return;
     Product p = product_new(cg, n);
     Product whole = p; /* before folding: what cells see */
     bool scratch = !scratch_product_value(n) && !scratch_sum(n);
@@ -336,8 +360,8 @@ cuda_matmul(Cg *cg, const Node *n)
                                         dtype_info[v->type.dtype].bits / 8)
                          : 0;
     const char *workspace = address_scratch(cg, n, at, DT_f32, "workspace");
-    if (scratch && rows < type_elements(&v->type) / columns) {
-        emit_parts(cg, &p, &whole, rows, workspace);
+    if (rows < type_elements(&v->type) / columns) {
+        emit_parts(cg, &p, &whole, rows, scratch, workspace);
         return;
     }
     emit_any(cg, &p, workspace);

@@ -71,7 +71,7 @@ static int
 alignment(const Product *p, const Side *s)
 {
     int bytes = dtype_info[s->dtype].bits / 8, n = 16 / bytes;
-    bool ok = s->offset % n == 0 && s->lead % n == 0;
+    bool ok = s->lead % n == 0;
     for (int i = 0; i < p->n_batch; i++)
         ok &= s->batch[i] % n == 0;
     return ok ? 16 : bytes;
@@ -104,8 +104,6 @@ words(Arena *a, const Product *p)
         p->n, p->b.turned ? "t" : "", dtype_info[p->c.dtype].name, p->a.lead,
         p->b.lead, p->c.lead, alignment(p, &p->a), alignment(p, &p->b),
         alignment(p, &p->c));
-    if (p->bias)
-        text = arena_printf(a, "%s, bias", text);
     if (batches(p) == 1)
         return text;
     return arena_printf(a,
@@ -121,24 +119,25 @@ numbers(Arena *a, const Product *p)
         a,
         "%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d, %" PRId64 ", %" PRId64
         ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ", %d, %d, %d, %d, %d, %d, %" PRId64,
+        ", %d, %d, %d, %d, %d, %" PRId64,
         p->m, p->n, p->k, p->a.turned, p->b.turned, p->a.lead, p->b.lead,
         p->c.lead, batches(p), step(p, &p->a), step(p, &p->b), step(p, &p->c),
         alignment(p, &p->a), alignment(p, &p->b), alignment(p, &p->c),
-        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16, p->bias != NULL,
-        scratch_product(p->m, p->n));
+        p->a.dtype == DT_bf16, p->c.dtype == DT_bf16,
+        scratch_product(p->m * batches(p), p->n));
 }
 
 int
 product_row(Cg *cg, const Product *p)
 {
-    LibraryProduct x = {words(cg->arena, p), numbers(cg->arena, p)};
+    LibraryProduct x = {words(cg->arena, p), numbers(cg->arena, p), false};
     int known = (int)(intptr_t)map_get(&cg->product_map, x.words);
     if (!known) {
         vec_push(cg->arena, &cg->products, x);
         known = cg->products.n;
         map_put(cg->arena, &cg->product_map, x.words, (void *)(intptr_t)known);
     }
+    cg->products.at[known - 1].bias |= p->bias != NULL;
     return known - 1;
 }
 
@@ -170,12 +169,13 @@ product_table(const Cg *cg, Emit *e)
     if (cg->products.n == 0)
         return;
     emit_line(e, "/* name; m, n, k, turned, leading dimensions, batch and its "
-                 "strides, alignment,\n * bf16 operands, bf16 result, bias, workspace; "
-                 "algorithm */");
+                 "strides, alignment,\n * bf16 operands, bf16 result, workspace, whether a "
+                 "row is added;\n * algorithm */");
     emit_line(e, "static const EdlProductShape run_products[] = {");
     for (int i = 0; i < cg->products.n; i++)
-        emit_line(e, "    {\"%s\",\n     %s, %s},", cg->products.at[i].words,
-                  cg->products.at[i].numbers,
+        emit_line(e, "    {\"%s\",\n     %s, %d, %s},",
+                  cg->products.at[i].words, cg->products.at[i].numbers,
+                  cg->products.at[i].bias,
                   algorithm(cg, cg->products.at[i].words));
     emit_line(e, "};\n");
 }

@@ -11,7 +11,6 @@ typedef struct Side {
     int64_t row, col; /* strides, in elements */
     int64_t batch[MAX_RANK];
     const char *address;
-    int64_t offset; /* elements from a 64-byte boundary */
     bool turned;    /* for cuBLASLt: stored by columns */
     int64_t lead;
 } Side;
@@ -35,7 +34,8 @@ typedef struct Product {
 void product_fold(Product *p);
 /* Can cuBLASLt walk it? Sets how. */
 bool product_fits(Product *p);
-/* Its row in the table of the model. */
+/* Its row in the table of the model. What it adds makes no other row: a
+ * product has one algorithm, whatever kernel it is a part of. */
 int product_row(Cg *cg, const Product *p);
 /* The table, with the algorithms that the schedule states. */
 void product_table(const Cg *cg, Emit *e);

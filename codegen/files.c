@@ -186,6 +186,8 @@ source_text(CModel *c)
               "in the order of the schedule. */",
               c->name, cuda ? "cu" : "c", c->name, cuda ? "launch" : "call");
     emit_line(&e, "#include \"%s.h\"\n", c->name);
+    if (c->cg.has_plain_attention)
+        emit_line(&e, "#include \"edl_cuda_attention_plain.cuh\"");
     emit_line(&e, c->cg.has_mma
                       ? "#include \"edl_cuda_attention_mma.cuh\"\n"
                   : c->cg.has_attention ? "#include \"edl_cuda_attention.cuh\"\n"

@@ -42,7 +42,7 @@ typedef struct Cg {
     bool cuda; /* kernels are __global__ functions */
     LibraryProducts products; /* the table for cuBLASLt */
     Map product_map;          /* words -> index + 1 */
-    bool has_attention, has_mma;
+    bool has_attention, has_mma, has_plain_attention;
     bool has_bf16; /* products of bf16 */
     /* of the graph function that is being written */
     const Graph *graph;
@@ -98,6 +98,7 @@ struct Kernel {
     RunKind run;
     int64_t count;
     int threads;
+    int64_t shared; /* bytes of shared memory that its launch gives it */
     /* Elements of a part that a call does, from row `part_row` of so many
      * columns on; NULL: all. */
     const char *part_row;

@@ -41,7 +41,8 @@ typedef struct Loops {
     bool folds;      /* which has folds */
     bool row_stores; /* and stores that do not change along it */
     bool wide;       /* only cells are printed, element by element: a thread */
-    int each;        /* may do so many neighbours */
+    int each;        /* may do so many neighbours, */
+    int64_t tail;    /* but one each of the last columns of a row */
 } Loops;
 
 /* Elements that a piece should have at least. */
@@ -81,6 +82,9 @@ void loops_close_single(Loops *s);
 /* CUDA: chooses the mode and prints who the thread is
  * (codegen/cuda_loops.c). */
 void cuda_loops_open(Loops *s);
+/* "at / 8 % blockDim.x == threadIdx.x": where a block shares a row, is column
+ * `at` this thread's? */
+const char *cuda_owns(const Loops *s, const char *at);
 /* A thread a row and column of the last inner dimension: r and c. */
 void cuda_open_columns(Loops *s);
 /* Loops over the inner dimensions but the last, if any; how many. */

@@ -64,7 +64,7 @@ products_text(const Probe *p)
     Arena *a = p->s->arena;
     const char *rows = "";
     for (int i = 0; i < p->products.n; i++)
-        rows = arena_printf(a, "%s    {\"%s\", %s, {-1}},\n", rows,
+        rows = arena_printf(a, "%s    {\"%s\", %s, 0, {-1}},\n", rows,
                             p->products.at[i].words,
                             p->products.at[i].numbers);
     return arena_printf(a,
@@ -199,9 +199,8 @@ take_product(Probe *p, const char *line)
     const char *text = algorithm_text(p->s->arena, &x);
     ProductChoice c = {.product = p->products.at[at].words, .algorithm = text};
     Algorithm again;
-    if (algorithm_read(p->s->arena, text, &again))
-        return false;
-    vec_push(p->s->arena, &p->k->products, c);
+    if (!algorithm_read(p->s->arena, text, &again)) /* else `init` finds one */
+        vec_push(p->s->arena, &p->k->products, c);
     return true;
 }
 

@@ -13,7 +13,7 @@ static const struct {
 #undef SETTING
 };
 
-enum { MOST_ID = 65535 };
+enum { MOST_ID = INT32_MAX };
 
 /* Digits, from *at on, up to a space or the end. */
 static bool

@@ -40,16 +40,7 @@ sum_blocks(const Node *n)
     return count / SUM_BLOCK;
 }
 
-static int64_t
-of_reduce(const Node *n)
-{
-    int64_t bytes = 0;
-    graph_each(n->body, b)
-        bytes += scratch_part(8 * sum_blocks(b));
-    return bytes;
-}
-
-/* ---- products on a device ---- */
+/* ---- sums down columns on a device ---- */
 
 static bool
 on_device(const Node *n)
@@ -57,6 +48,78 @@ on_device(const Node *n)
     const char *target = module_option(n->graph->module, "target");
     return target && strcmp(target, "cuda") == 0;
 }
+
+/* The last axis that is not 1 stays. */
+static bool
+goes_down(const Node *sum)
+{
+    const Attr *axes = node_attr(sum, "axes");
+    const Type *x = &sum->args[0]->type;
+    int last = x->rank - 1;
+    while (last >= 0 && x->dim[last] == 1)
+        last--;
+    for (int64_t i = 0; i < axes->i; i++)
+        if (axes->list[i] == last)
+            return false;
+    return last >= 0 && (x->dtype == DT_f32 || x->dtype == DT_f64);
+}
+
+/* Enough blocks of 32 columns, and 256 elements of a column in each. */
+static int64_t
+parts_of(const Node *sum)
+{
+    enum { BLOCKS = 1024, ENOUGH = 512, LEAST = 256, MOST = 64 };
+    int64_t kept = type_elements(&sum->results[0]->type);
+    int64_t down = type_elements(&sum->args[0]->type) / kept;
+    int64_t blocks = (kept + 31) / 32;
+    if (!goes_down(sum) || blocks >= ENOUGH)
+        return 1;
+    int64_t parts = BLOCKS / blocks;
+    if (parts > down / LEAST)
+        parts = down / LEAST;
+    return parts < 1 ? 1 : parts > MOST ? MOST : parts;
+}
+
+int64_t
+sum_parts(const Node *n)
+{
+    int64_t parts = 0;
+    if (!on_device(n))
+        return 1;
+    if (n->op == OP_reduce_sum)
+        return parts_of(n);
+    if (!n->body)
+        return 1;
+    graph_each(n->body, b) {
+        if (b->op != OP_reduce_sum)
+            continue;
+        int64_t one = parts_of(b);
+        if (parts && one != parts)
+            return 1;
+        parts = one;
+    }
+    return parts ? parts : 1;
+}
+
+static int64_t
+of_sum(const Node *sum, int64_t parts)
+{
+    const Type *t = &sum->results[0]->type;
+    int64_t bytes = parts > 1 ? parts * type_bytes(t) : 8 * sum_blocks(sum);
+    return scratch_part(bytes);
+}
+
+static int64_t
+of_reduce(const Node *n)
+{
+    int64_t bytes = 0, parts = sum_parts(n);
+    graph_each(n->body, b)
+        if (b->op == OP_reduce_sum)
+            bytes += of_sum(b, parts);
+    return bytes;
+}
+
+/* ---- products on a device ---- */
 
 /* Enough to cut the sum of a product in four, or what its library likes. */
 int64_t
@@ -111,50 +174,35 @@ is_read(const Node *n, const Value *v)
     return false;
 }
 
-/* All that the group makes is the product rounded to bf16: that value. */
-static const Value *
-rounded(const Node *n, const Value *v)
-{
-    const Value *y = NULL;
-    if (n->op != OP_fused || n->n_results != 1)
-        return NULL;
-    graph_each(n->body, b) {
-        if (b->op == OP_matmul || b->op == OP_const)
-            continue;
-        if (b->op != OP_cast || b->args[0] != v || y)
-            return NULL;
-        y = b->results[0];
-    }
-    return y && y == n->results[0] && y->type.dtype == DT_bf16 ? y : NULL;
-}
-
-/* Are batches of the product no more than rows of one? */
+/* Are batches of the product no more than rows of one? Its operands lie
+ * dense (ir/scratch.h). */
 static bool
 is_tall(const Node *matmul)
 {
-    const Value *a = matmul->args[0];
-    const Type *t = &matmul->results[0]->type, *b = &matmul->args[1]->type;
-    int row = a->type.rank - (node_flag(matmul, "ta") ? 1 : 2);
-    int64_t next = a->type.dim[row] * a->layout.stride[row];
-    if (a->type.rank != t->rank)
+    const Type *a = &matmul->args[0]->type, *b = &matmul->args[1]->type;
+    const Type *t = &matmul->results[0]->type;
+    bool ta = node_flag(matmul, "ta");
+    if (a->rank != t->rank)
         return false;
     for (int i = 0; i < b->rank - 2; i++)
         if (b->dim[i] != 1)
             return false;
-    for (int i = t->rank - 3; i >= 0; i--) {
-        if (a->type.dim[i] != t->dim[i] ||
-            (t->dim[i] != 1 && a->layout.stride[i] != next))
+    for (int i = 0; i < t->rank - 2; i++)
+        if (a->dim[i] != t->dim[i] || (ta && t->dim[i] != 1))
             return false;
-        next *= t->dim[i];
-    }
     return true;
 }
 
-/* Rows that lie as cuBLASLt wants them, from 16 bytes on. */
+bool
+scratch_is_plain(const Type *t, const Layout *l)
+{
+    return layout_is_dense(l, t) && l->offset % 8 == 0;
+}
+
 static bool
 is_plain(const Value *v)
 {
-    return layout_is_dense(&v->layout, &v->type) && v->layout.offset % 8 == 0;
+    return scratch_is_plain(&v->type, &v->layout);
 }
 
 /* One row, for all rows of y; or as y. */
@@ -197,7 +245,6 @@ scratch_epilogue(const Node *n)
     Dtype d = product->args[0]->type.dtype;
     const Value *x = sum->args[sum->args[0] == v ? 1 : 0];
     bool good = (d == DT_f32 || d == DT_bf16) && is_tall(product) &&
-                is_plain(product->args[0]) && is_plain(product->args[1]) &&
                 is_plain(y) && can_be_added(x, y);
     return good ? sum : NULL;
 }
@@ -205,9 +252,7 @@ scratch_epilogue(const Node *n)
 const Value *
 scratch_product_value(const Node *n)
 {
-    const Value *v = scratch_matmul(n)->results[0], *y = rounded(n, v);
-    if (y)
-        return y;
+    const Value *v = scratch_matmul(n)->results[0];
     if (scratch_epilogue(n))
         return n->results[0];
     for (int i = 0; i < n->n_results; i++)
@@ -219,7 +264,7 @@ scratch_product_value(const Node *n)
         return NULL;
     for (int i = 0; i < n->n_results; i++)
         if (type_equal(&n->results[i]->type, &v->type) &&
-            !is_read(n, n->results[i]))
+            is_plain(n->results[i]) && !is_read(n, n->results[i]))
             return n->results[i];
     return NULL;
 }
@@ -235,7 +280,8 @@ scratch_product_rows(const Node *n)
     int64_t rows = MOST / line / STEP * STEP;
     if (rows < STEP)
         rows = STEP;
-    if (rows >= all || !is_tall(matmul))
+    if (rows >= all || t->dtype == DT_bf16 || scratch_sum(n) ||
+        node_flag(matmul, "ta") || !is_tall(matmul))
         return all;
     int64_t parts = (all + rows - 1) / rows; /* about as large */
     return ((all + parts - 1) / parts + STEP - 1) / STEP * STEP;
@@ -246,11 +292,9 @@ of_matmul(const Node *n)
 {
     const Value *v = scratch_matmul(n)->results[0];
     const Type *t = &v->type;
-    int64_t columns = t->dim[t->rank - 1];
-    int64_t rows = type_elements(t) / columns;
+    int64_t columns = t->dim[t->rank - 1], rows = scratch_product_rows(n);
     if (scratch_product_value(n) || scratch_sum(n))
         return scratch_product(rows, columns);
-    rows = scratch_product_rows(n);
     return scratch_product(rows, columns) +
            scratch_part(rows * columns * dtype_info[t->dtype].bits / 8);
 }
@@ -320,6 +364,8 @@ node_scratch(const Node *n)
         return of_cross_entropy(n);
     if (n->op == OP_global_norm)
         return of_global_norm(n);
+    if (n->op == OP_attention_grad && on_device(n))
+        return scratch_part(type_bytes(&n->args[5]->type));
     const char *kind = n->op == OP_fused ? node_word(n, "kind", "") : "";
     if (strcmp(kind, "head") == 0)
         return of_head(n);
@@ -327,5 +373,5 @@ node_scratch(const Node *n)
         return of_reduce(n);
     if ((n->op == OP_matmul || strcmp(kind, "matmul") == 0) && on_device(n))
         return of_matmul(n);
-    return n->op == OP_reduce_sum ? scratch_part(8 * sum_blocks(n)) : 0;
+    return n->op == OP_reduce_sum ? of_sum(n, sum_parts(n)) : 0;
 }

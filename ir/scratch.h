@@ -20,16 +20,26 @@ int64_t scratch_part(int64_t bytes);
  * global_norm: an f64 for every NORM_PIECE elements of each operand.
  * reduce_sum of SUM_MIN or more f32 or f64 elements to one, by itself or in a
  * group of kind reduce: 8 bytes a block, where SUM_BLOCK divides them.
+ * reduce_sum down columns on a device, alone or in such a group: the sums of
+ * the parts, where columns are cut (sum_parts).
  * fused, kind head: the logits of a chunk, rows of V f32 (scratch_logits), of
  * all rows at most; one f32 a row; of the CUDA target then scratch_slopes, and the
  * workspace of its products.
- * matmul of the CUDA target: the product, where it has no other place; the
- * workspace.
+ * matmul of the CUDA target: the product or a part of it, where it has no
+ * other place; the workspace.
+ * attention_grad of the CUDA target: a f32 a query, which the kernel of dq
+ * leaves to that of dk and dv.
  * All others: 0. */
 int64_t node_scratch(const Node *n);
 
 /* The blocks of such a sum; 0 for every other node. */
 int64_t sum_blocks(const Node *n);
+
+/* Into so many parts each column of a sum is cut on a device, where the last
+ * axis stays and there are too few columns to keep it busy; 1: it is not. The
+ * parts' sums lie in scratch: of the first sum, of the next, ...; each all of
+ * part 0, of part 1, ... in row-major order. */
+int64_t sum_parts(const Node *n);
 
 /* Bytes that a product of m by n may use beside its operands, on a device. */
 int64_t scratch_product(int64_t m, int64_t n);
@@ -39,8 +49,13 @@ int64_t scratch_logits(const Node *head, int64_t classes);
 /* Of a head on a device: the gradients of so many rows of logits, where
  * products read them as bf16; else 0. */
 int64_t scratch_slopes(const Node *n, int64_t rows);
+/* Does a value lie as the library of products is told that all its operands
+ * and results do: dense, from 16 bytes on? What it is asked for follows from
+ * their types alone, so that no plan changes it, nor the bits that it makes:
+ * the pass `views` sees to operands and results of a matmul. */
+bool scratch_is_plain(const Type *t, const Layout *l);
 /* Of a matmul or its group: the value in whose place the product is made
- * before the rest of the group, rounded if it is bf16; NULL: into the tensor that it is added to, or
+ * before the rest of the group; NULL: into the tensor that it is added to, or
  * into scratch. */
 const Value *scratch_product_value(const Node *n);
 /* Of a matmul's group: its sum, if that is all that follows and the product's
@@ -49,9 +64,10 @@ const Value *scratch_product_value(const Node *n);
 const Node *scratch_epilogue(const Node *n);
 /* What is added there. */
 const Value *scratch_added(const Node *n);
-/* Of one whose product is made in scratch: so many rows at once, batches being
- * rows. What follows is done before the next ones, so that scratch is small
- * and stays in the cache of the device. */
+/* So many rows of the product at once, batches being rows: all, or parts of
+ * one that is large and f32, whether they are made in scratch or in a place.
+ * What follows is done before the next ones, so that scratch is small and the
+ * product stays in the cache of the device. Follows from the matmul alone. */
 int64_t scratch_product_rows(const Node *n);
 /* The matmul of a group, and the accumulate of the product itself or NULL. */
 const Node *scratch_matmul(const Node *n);

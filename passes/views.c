@@ -7,8 +7,14 @@
  *
  * A sum over several axes walks them as one where strides allow it, and its
  * order with it. So what it reads lies dense, whatever else reads it: or a
- * plan that stashes it, or makes it again, would change bits. */
+ * plan that stashes it, or makes it again, would change bits. What a matmul
+ * reads and makes on a device lies dense as well, as how the library of
+ * products adds up may follow from it (ir/scratch.h). */
 #include "passes/pass.h"
+
+#include <string.h>
+
+#include "ir/scratch.h"
 #include "passes/plan/layout.h"
 #include "passes/plan/life.h"
 
@@ -17,7 +23,13 @@
 enum { CONCAT_REACH = 32 };
 
 /* What readers do with a value (Value.mark). */
-enum { READ_BY_MATMUL = 1, READ_BY_ATTENTION = 2, WRITTEN = 4, SUMMED = 8 };
+enum {
+    READ_BY_MATMUL = 1,
+    READ_BY_ATTENTION = 2,
+    WRITTEN = 4,
+    SUMMED = 8,
+    PLAIN = 16 /* operand or result of the library of products */
+};
 
 /* Where a value is to lie (Value.note). */
 typedef struct Want {
@@ -61,35 +73,56 @@ mark_args(Node *n, int mark)
         n->args[i]->mark |= mark;
 }
 
+/* Is it the head's, the product takes all that the head reads and makes. */
 static void
-mark_readers(Graph *g)
+mark_product(Node *n)
+{
+    Node *kernel = n->graph->owner ? n->graph->owner : n;
+    bool head = strcmp(node_word(kernel, "kind", ""), "head") == 0;
+    mark_args(n, PLAIN);
+    n->results[0]->mark |= PLAIN;
+    for (int i = 0; head && i < kernel->n_results; i++)
+        kernel->results[i]->mark |= PLAIN;
+}
+
+static void
+mark_readers(Graph *g, bool device)
 {
     graph_each(g, n) {
         if (n->body)
-            mark_readers(n->body);
+            mark_readers(n->body, device);
         else
             mark_args(n, reader_mark(n));
+        if (device && n->op == OP_matmul)
+            mark_product(n);
         if (sums_axes(n))
             mark_args(n, SUMMED);
     }
 }
 
-/* What is shown is read as its views are; what is stashed as the backward pass
- * reads it (Tensor.mark). */
+/* What is shown is summed as its views are; what is stashed is read as the
+ * backward pass reads it (Tensor.mark). */
 static void
-spread_summed(Graph *g)
+spread_marks(Graph *g)
 {
     graph_each_reverse(g, n) {
         int mark = 0;
         for (int i = 0; i < n->n_results; i++)
-            mark |= n->results[i]->mark & SUMMED;
+            mark |= n->results[i]->mark & (SUMMED | PLAIN);
         if (n->op == OP_read)
             n->tensor->mark |= mark;
         if (n->op == OP_write)
             mark_args(n, n->tensor->mark);
         else if (op_info[n->op].flags & OP_VIEW)
-            mark_args(n, mark);
+            mark_args(n, mark & SUMMED);
     }
+}
+
+static bool
+on_device(const Module *m)
+{
+    const char *target = module_option(m, "target");
+    return target && strcmp(target, "cuda") == 0;
 }
 
 /* From the last graph, so that readers of the stash come before its writers. */
@@ -100,10 +133,10 @@ mark_graphs(Module *m)
         m->tensors.at[i]->mark = 0;
     for (int i = 0; i < m->graphs.n; i++) {
         graph_forget(m->graphs.at[i]);
-        mark_readers(m->graphs.at[i]);
+        mark_readers(m->graphs.at[i], on_device(m));
     }
     for (int i = m->graphs.n - 1; i >= 0; i--)
-        spread_summed(m->graphs.at[i]);
+        spread_marks(m->graphs.at[i]);
 }
 
 /* ---- from the end: wants ---- */
@@ -114,6 +147,12 @@ is_view(const Node *n)
     return op_info[n->op].flags & OP_VIEW;
 }
 
+static bool
+suits(const Value *v, const Layout *l)
+{
+    return !(v->mark & PLAIN) || scratch_is_plain(&v->type, l);
+}
+
 /* The value at the start of a chain of whole views; false where it cannot
  * choose its place: a tensor's, a part of something, one that was asked. */
 static bool
@@ -121,7 +160,7 @@ asks(Arena *a, Value *v, Value *home, const Layout *l)
 {
     Layout at = *l;
     for (;;) {
-        if (want_of(v))
+        if (want_of(v) || !suits(v, &at))
             return false;
         Node *n = v->def;
         if (!is_view(n))
@@ -215,6 +254,8 @@ static bool
 walks_well(const Value *v, const Layout *l)
 {
     const Type *t = &v->type;
+    if (!suits(v, l))
+        return false;
     if ((v->mark & READ_BY_MATMUL) && !steps_by_one(t, l, t->rank - 1) &&
         !steps_by_one(t, l, t->rank - 2))
         return false;

@@ -124,13 +124,15 @@ edl_set_rate(EdlInstance *m, float *rate)
 }
 
 #ifndef EDL_PROFILE
+/* Relaxed: what is queued first here may load its kernel, and another thread
+ * of the program may allocate meanwhile. */
 static void
 capture_step(EdlInstance *m)
 {
     Context *c = context(m);
     cudaGraph_t graph = NULL;
     edl_cuda_note(m, cudaStreamBeginCapture(c->stream,
-                                            cudaStreamCaptureModeThreadLocal));
+                                            cudaStreamCaptureModeRelaxed));
     if (c->failed)
         return;
     c->queue(m);

@@ -32,8 +32,8 @@ typedef struct EdlProductShape {
     int64_t batch, a_stride, b_stride, c_stride;
     int32_t a_align, b_align, c_align; /* bytes */
     int32_t narrow, c_narrow;          /* bf16: a and b; c. Else f32 */
-    int32_t bias;                      /* a row is added to all rows */
     int64_t workspace;                 /* bytes, from a multiple of 64 on */
+    int32_t bias;                      /* to some, a row is added to all rows */
     /* Of cuBLASLt: its number and settings, as ir/algorithm.def has them; -1:
      * the first that its heuristics find. */
     int32_t algorithm[9];
@@ -126,11 +126,11 @@ edl_read(const EdlInstance *m, const T *at)
 template <typename... P>
 static inline void
 edl_launch_exact(EdlInstance *m, void (*kernel)(P...), int64_t blocks,
-                 int threads, P... a)
+                 int threads, size_t shared, P... a)
 {
     void *list[] = {(void *)&a..., NULL};
     edl_cuda_note(m, cudaLaunchKernel(kernel, dim3((unsigned)blocks),
-                                      dim3((unsigned)threads), list, 0,
+                                      dim3((unsigned)threads), list, shared,
                                       edl_cuda_stream(m)));
 }
 
@@ -140,7 +140,20 @@ static inline void
 edl_launch(EdlInstance *m, void (*kernel)(P...), int64_t blocks, int threads,
            A... a)
 {
-    edl_launch_exact<P...>(m, kernel, blocks, threads, (P)a...);
+    edl_launch_exact<P...>(m, kernel, blocks, threads, 0, (P)a...);
+}
+
+/* One that takes its shared memory with edl_shared: more than 48 KiB, which a
+ * kernel has only where it was asked for. */
+template <typename... P, typename... A>
+static inline void
+edl_launch_shared(EdlInstance *m, void (*kernel)(P...), int64_t blocks,
+                  int threads, int shared, A... a)
+{
+    edl_cuda_note(m, cudaFuncSetAttribute(
+                         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         shared));
+    edl_launch_exact<P...>(m, kernel, blocks, threads, (size_t)shared, (P)a...);
 }
 
 /* Built with EDL_PROFILE, a step is no graph, and every kernel is timed:
@@ -148,6 +161,8 @@ edl_launch(EdlInstance *m, void (*kernel)(P...), int64_t blocks, int threads,
 #ifdef EDL_PROFILE
 #define edl_launch(m, kernel, ...)                                             \
     (edl_cuda_mark(m, #kernel), (edl_launch)(m, kernel, __VA_ARGS__))
+#define edl_launch_shared(m, kernel, ...)                                      \
+    (edl_cuda_mark(m, #kernel), (edl_launch_shared)(m, kernel, __VA_ARGS__))
 #endif
 
 /* ---- in kernels ---- */
@@ -320,6 +335,17 @@ static __device__ __forceinline__ T
 edl_block_min(T x, void *memory)
 {
     return edl_block_fold(x, memory, EdlMin());
+}
+
+/* x[0] + x[step] + ..: n numbers, in order. */
+template <typename T>
+static __device__ __forceinline__ T
+edl_sum_parts(const T *x, int64_t step, int n)
+{
+    T sum = x[0];
+    for (int i = 1; i < n; i++)
+        sum += x[i * step];
+    return sum;
 }
 
 /* ---- the gradient of a table ---- */

@@ -6,7 +6,7 @@
 #ifndef EDL_CUDA_ATTENTION_CUH
 #define EDL_CUDA_ATTENTION_CUH
 
-#include "edl_cuda.cuh"
+#include "edl_cuda_mma.cuh"
 
 /* What is the same for all heads: query heads that share keys, queries, keys;
  * query t sees keys up to t + shift. */
@@ -42,6 +42,12 @@ edl_get(float x)
 }
 
 static __device__ __forceinline__ float
+edl_get(double x)
+{
+    return (float)x;
+}
+
+static __device__ __forceinline__ float
 edl_get(EdlBf16 x)
 {
     return edl_bf16_to_f32(x.bits);
@@ -57,6 +63,12 @@ static __device__ __forceinline__ void
 edl_put(float *to, float x)
 {
     *to = x;
+}
+
+static __device__ __forceinline__ void
+edl_put(double *to, float x)
+{
+    *to = (double)x;
 }
 
 static __device__ __forceinline__ void
@@ -159,14 +171,17 @@ edl_sees(const EdlHeads &h, bool causal, EdlMask mask, int64_t head, int64_t t,
     return !mask.at || mask.at[head * mask.head + t * mask.row + s * mask.col];
 }
 
+/* A bias has a type of its own. */
+template <typename B>
 static __device__ __forceinline__ float
-edl_score(const EdlHeads &h, float product, EdlIn bias, int64_t head, int64_t t,
-          int64_t s)
+edl_score(const EdlHeads &h, float product, EdlRows<const B> bias, int64_t head,
+          int64_t t, int64_t s)
 {
     const float score = product * h.scale;
     if (!bias.at)
         return score;
-    return score + bias.at[head * bias.head + t * bias.row + s * bias.col];
+    return score + edl_get(bias.at[head * bias.head + t * bias.row +
+                                   s * bias.col]);
 }
 
 /* How many keys the queries before t can see. */
@@ -179,11 +194,11 @@ edl_keys(const EdlHeads &h, bool causal, int64_t t)
     return last < 0 ? 0 : last;
 }
 
-template <int D, int Q, int K, bool causal, typename X>
+template <int D, int Q, int K, bool causal, typename X, typename B>
 static __device__ __forceinline__ void
 edl_attention(const EdlHeads &h, int64_t block, EdlRows<const X> q,
-              EdlRows<const X> k, EdlRows<const X> v, EdlMask mask, EdlIn bias,
-              EdlRows<X> y, EdlOut lse, float *memory)
+              EdlRows<const X> k, EdlRows<const X> v, EdlMask mask,
+              EdlRows<const B> bias, EdlRows<X> y, EdlOut lse, float *memory)
 {
     float *const query = memory, *const key = query + Q * (D + 1);
     float *const weights = key + K * (D + 1);
@@ -250,12 +265,14 @@ edl_attention(const EdlHeads &h, int64_t block, EdlRows<const X> q,
 
 /* ---- backward ---- */
 
-/* The operands of both kernels. */
-template <typename X> struct EdlAttentionGrad {
+/* The operands of both kernels. delta: dy . y of every query, which the kernel
+ * of dq, the first, leaves to the other. */
+template <typename X, typename B> struct EdlAttentionGrad {
     EdlRows<const X> dy, q, k, v, y;
     EdlIn lse;
     EdlMask mask;
-    EdlIn bias;
+    EdlRows<const B> bias;
+    EdlOut delta;
 };
 
 typedef struct EdlGradTiles {
@@ -276,28 +293,43 @@ edl_grad_tiles(float *memory)
     return t;
 }
 
-/* delta of each of this thread's rows: dy . y */
-template <int D, int Q, typename X>
+/* delta of each of this thread's rows, made and left for the keys. */
+template <int D, int Q, typename X, typename B>
 static __device__ __forceinline__ void
-edl_deltas(float (&delta)[Q / 16], const EdlHeads &h,
-           const EdlAttentionGrad<X> &g, const float *dy, int64_t head,
-           int64_t t0)
+edl_make_deltas(float (&delta)[Q / 16], const EdlHeads &h,
+                const EdlAttentionGrad<X, B> &g, const float *dy, int64_t head,
+                int64_t t0)
 {
     for (int i = 0; i < Q / 16; i++) {
         const int row = EDL_ROW + 16 * i;
-        const X *y = g.y.at + head * g.y.head + (t0 + row) * g.y.row;
+        const int64_t t = t0 + row;
+        const X *y = g.y.at + head * g.y.head + t * g.y.row;
         float sum = 0.0f;
-        for (int d = EDL_COLUMN; d < D && t0 + row < h.t; d += 16)
+        for (int d = EDL_COLUMN; d < D && t < h.t; d += 16)
             sum = edl_fmaf(dy[row * (D + 1) + d], edl_get(y[d * g.y.col]),
                            sum);
         delta[i] = edl_row_fold(sum, EdlSum());
+        if (t < h.t && EDL_COLUMN == 0)
+            g.delta.at[head * g.delta.head + t * g.delta.row] = delta[i];
+    }
+}
+
+template <int Q, typename X, typename B>
+static __device__ __forceinline__ void
+edl_read_deltas(float (&delta)[Q / 16], const EdlHeads &h,
+                const EdlAttentionGrad<X, B> &g, int64_t head, int64_t t0)
+{
+    for (int i = 0; i < Q / 16; i++) {
+        const int64_t t = t0 + EDL_ROW + 16 * i;
+        delta[i] =
+            t < h.t ? g.delta.at[head * g.delta.head + t * g.delta.row] : 0.0f;
     }
 }
 
 /* Weights and slopes (times scale) of a tile, to shared memory. */
-template <int D, int Q, int K, bool causal, typename X>
+template <int D, int Q, int K, bool causal, typename X, typename B>
 static __device__ __forceinline__ void
-edl_grad_scores(const EdlHeads &h, const EdlAttentionGrad<X> &g,
+edl_grad_scores(const EdlHeads &h, const EdlAttentionGrad<X, B> &g,
                 const EdlGradTiles &x, const float (&delta)[Q / 16],
                 int64_t head, int64_t t0, int64_t s0)
 {
@@ -342,10 +374,10 @@ edl_put_rows(EdlRows<X> to, const float (&sum)[M / 16][(D + 15) / 16],
 }
 
 /* dk and dv of a tile of keys: all query heads of the group, in order. */
-template <int D, int Q, int K, bool causal, typename X>
+template <int D, int Q, int K, bool causal, typename X, typename B>
 static __device__ __forceinline__ void
 edl_attention_grad_keys(const EdlHeads &h, int64_t block,
-                        const EdlAttentionGrad<X> &g, EdlRows<X> dk,
+                        const EdlAttentionGrad<X, B> &g, EdlRows<X> dk,
                         EdlRows<X> dv, float *memory)
 {
     const EdlGradTiles x = edl_grad_tiles<D, Q, K>(memory);
@@ -363,7 +395,7 @@ edl_attention_grad_keys(const EdlHeads &h, int64_t block,
             edl_tile<D, Q>(x.query, g.q, head, t0, h.t);
             edl_tile<D, Q>(x.dy, g.dy, head, t0, h.t);
             __syncthreads();
-            edl_deltas<D, Q>(delta, h, g, x.dy, head, t0);
+            edl_read_deltas<Q>(delta, h, g, head, t0);
             edl_grad_scores<D, Q, K, causal>(h, g, x, delta, head, t0, s0);
             __syncthreads();
             edl_tile_add<D, K, Q, true>(by_value, x.weights, x.dy);
@@ -374,10 +406,10 @@ edl_attention_grad_keys(const EdlHeads &h, int64_t block,
 }
 
 /* dq of a tile of queries. */
-template <int D, int Q, int K, bool causal, typename X>
+template <int D, int Q, int K, bool causal, typename X, typename B>
 static __device__ __forceinline__ void
 edl_attention_grad_queries(const EdlHeads &h, int64_t block,
-                           const EdlAttentionGrad<X> &g, EdlRows<X> dq,
+                           const EdlAttentionGrad<X, B> &g, EdlRows<X> dq,
                            float *memory)
 {
     const EdlGradTiles x = edl_grad_tiles<D, Q, K>(memory);
@@ -388,7 +420,7 @@ edl_attention_grad_queries(const EdlHeads &h, int64_t block,
     edl_tile<D, Q>(x.query, g.q, head, t0, h.t);
     edl_tile<D, Q>(x.dy, g.dy, head, t0, h.t);
     __syncthreads();
-    edl_deltas<D, Q>(delta, h, g, x.dy, head, t0);
+    edl_make_deltas<D, Q>(delta, h, g, x.dy, head, t0);
     for (int64_t s0 = 0; s0 < keys; s0 += K) {
         __syncthreads(); /* the tile before has been read */
         edl_tile<D, K>(x.key, g.k, 0, s0, h.s);

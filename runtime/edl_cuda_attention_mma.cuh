@@ -3,13 +3,12 @@
  * and then scores stand turned. So weights go from the sums of one product
  * into the operand of the next in registers, and every sum is one warp's, in
  * a fixed order. Scores and weights are f32, rounded to bf16 between products;
- * exponents are of 2. Where a block goes over keys, the tiles of the next ones
- * come in while these are multiplied. */
+ * exponents are of 2. The tiles that come next come in while those before are
+ * multiplied. */
 #ifndef EDL_CUDA_ATTENTION_MMA_CUH
 #define EDL_CUDA_ATTENTION_MMA_CUH
 
 #include "edl_cuda_attention.cuh"
-#include "edl_cuda_mma.cuh"
 
 typedef EdlRows<const EdlBf16> EdlIn16;
 typedef EdlRows<EdlBf16> EdlOut16;
@@ -145,17 +144,15 @@ edl_sees_all(const EdlHeads &h, bool causal, const EdlMask &mask, int64_t t0,
 }
 
 /* A score times log2 e; -inf where t does not see s. */
+template <typename B>
 static __device__ __forceinline__ float
 edl_score2(const EdlHeads &h, bool causal, bool all, const EdlMask &mask,
-           const EdlIn &bias, float product, int64_t head, int64_t t,
+           const EdlRows<const B> &bias, float product, int64_t head, int64_t t,
            int64_t s)
 {
     if (!all && !edl_sees(h, causal, mask, head, t, s))
         return -INFINITY;
-    return (product * h.scale + (bias.at ? bias.at[head * bias.head +
-                                                   t * bias.row + s * bias.col]
-                                         : 0.0f)) *
-           EDL_LOG2E;
+    return edl_score(h, product, bias, head, t, s) * EDL_LOG2E;
 }
 
 /* Two rows of sums to memory: lane's rows g and g + 8 from `first` on. */
@@ -207,11 +204,11 @@ edl_queries(const EdlHeads &h, bool causal, int64_t block)
     return x;
 }
 
-template <int D, bool causal, bool wide>
+template <int D, bool causal, bool wide, typename B>
 static __device__ __forceinline__ void
 edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
-                  EdlIn16 v, EdlMask mask, EdlIn bias, EdlOut16 y, EdlOut lse,
-                  uint16_t *memory)
+                  EdlIn16 v, EdlMask mask, EdlRows<const B> bias, EdlOut16 y,
+                  EdlOut lse, uint16_t *memory)
 {
     enum {
         W = EdlWide<D>::W,
@@ -284,7 +281,7 @@ edl_attention_mma(const EdlHeads &h, int64_t block, EdlIn16 q, EdlIn16 k,
 
 /* ---- backward ---- */
 
-typedef EdlAttentionGrad<EdlBf16> EdlGrad16;
+template <typename B> using EdlGrad16 = EdlAttentionGrad<EdlBf16, B>;
 
 /* Turns sums q k' and dy v' of a score into its slope, times scale, and its
  * weight; lse times log2 e. */
@@ -296,31 +293,31 @@ edl_slope16(const EdlHeads &h, float score, float lse, float delta,
     slope = weight == 0.0f ? 0.0f : weight * (slope - delta) * h.scale;
 }
 
-/* dy . y of row t, by the lanes of `parts` neighbours that ask for it */
-template <int D>
+/* dy . y of row t, by the four lanes of it, left for the keys. */
+template <int D, typename B>
 static __device__ __forceinline__ float
-edl_delta16(const EdlHeads &h, const EdlGrad16 &in, int64_t head, int64_t t,
-            int part, int parts)
+edl_delta16(const EdlHeads &h, const EdlGrad16<B> &in, int64_t head, int64_t t)
 {
     float sum = 0.0f;
     if (t < h.t) {
         const EdlBf16 *const a = in.dy.at + head * in.dy.head + t * in.dy.row;
         const EdlBf16 *const b = in.y.at + head * in.y.head + t * in.y.row;
 #pragma unroll 8
-        for (int d = part; d < D; d += parts)
+        for (int d = edl_lane() % 4; d < D; d += 4)
             sum = edl_fmaf(edl_get(a[d * in.dy.col]), edl_get(b[d * in.y.col]),
                            sum);
     }
-    for (int d = 1; d < parts; d *= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    sum = edl_four_fold(sum, EdlSum());
+    if (t < h.t && edl_lane() % 4 == 0)
+        in.delta.at[head * in.delta.head + t * in.delta.row] = sum;
     return sum;
 }
 
 /* dq of a tile of queries. */
-template <int D, bool causal, bool wide>
+template <int D, bool causal, bool wide, typename B>
 static __device__ __forceinline__ void
 edl_attention_mma_queries(const EdlHeads &h, int64_t block,
-                          const EdlGrad16 &in, EdlOut16 dq, uint16_t *memory)
+                          const EdlGrad16<B> &in, EdlOut16 dq, uint16_t *memory)
 {
     enum {
         W = EdlWide<D>::W,
@@ -340,7 +337,7 @@ edl_attention_mma_queries(const EdlHeads &h, int64_t block,
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int64_t t = mine + g + 8 * i;
-        delta[i] = edl_delta16<D>(h, in, head, t, edl_lane() % 4, 4);
+        delta[i] = edl_delta16<D>(h, in, head, t);
         lse[i] = t < h.t ? in.lse.at[head * in.lse.head + t * in.lse.row] *
                                EDL_LOG2E
                          : -INFINITY;
@@ -376,10 +373,30 @@ edl_attention_mma_queries(const EdlHeads &h, int64_t block,
     edl_put_rows16<D, wide>(dq, sum, by, head, mine, h.t);
 }
 
-/* dk and dv of 16 keys a warp: all query heads of the group, in order. */
-template <int D, bool causal, bool wide>
+/* Tiles of queries and dy, one behind the other, and their lse and delta. */
+template <int D, bool wide, typename B>
 static __device__ __forceinline__ void
-edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
+edl_query_tiles(uint16_t *tiles, float *numbers, const EdlHeads &h,
+                const EdlGrad16<B> &in, int64_t head, int64_t t0)
+{
+    enum { Q = EdlWide<D>::QUERIES };
+    const int i = (int)threadIdx.x;
+    edl_tile16<D, Q, wide>(tiles, in.q, head, t0, h.t);
+    edl_tile16<D, Q, wide>(tiles + Q * EdlWide<D>::LINE, in.dy, head, t0, h.t);
+    if (i < 2 * Q) {
+        const int64_t t = t0 + i % Q;
+        const float *const lse = in.lse.at + head * in.lse.head;
+        const float *const delta = in.delta.at + head * in.delta.head;
+        const float *const from =
+            i < Q ? lse + t * in.lse.row : delta + t * in.delta.row;
+        edl_copy4(numbers + i, t < h.t ? from : lse, t < h.t ? 4 : 0);
+    }
+}
+
+/* dk and dv of 16 keys a warp: all query heads of the group, in order. */
+template <int D, bool causal, bool wide, typename B>
+static __device__ __forceinline__ void
+edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16<B> &in,
                        EdlOut16 dk, EdlOut16 dv, uint16_t *memory)
 {
     enum {
@@ -387,11 +404,12 @@ edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
         LINE = EdlWide<D>::LINE,
         K = EdlWide<D>::WARPS * 16,
         Q = EdlWide<D>::QUERIES,
-        OWN = 16 * LINE
+        OWN = 16 * LINE,
+        PAIR = 2 * Q * LINE
     };
     uint16_t *const key = memory, *const value = key + K * LINE;
-    uint16_t *const query = value + K * LINE, *const dy = query + Q * LINE;
-    float *const lse = (float *)(void *)(dy + Q * LINE), *const delta = lse + Q;
+    uint16_t *const tiles = value + K * LINE; /* two pairs, in turns */
+    float *const numbers = (float *)(void *)(tiles + 2 * PAIR);
     const int64_t s0 = block * K;
     const int warp = (int)threadIdx.x / 32;
     const int64_t mine = s0 + warp * 16;
@@ -399,47 +417,50 @@ edl_attention_mma_keys(const EdlHeads &h, int64_t block, const EdlGrad16 &in,
     int64_t from = causal ? s0 - h.shift : 0; /* the first that sees s0 */
     from = from < 0 ? 0 : from / Q * Q;
     float by_key[W / 8][4] = {}, by_value[W / 8][4] = {};
+    int64_t head = from < h.t ? 0 : h.r, t0 = from;
+    int now = 0;
     edl_pair16<D, K, wide>(key, in.k, in.v, s0, h.s);
-    for (int64_t head = 0; head < h.r; head++)
-        for (int64_t t0 = from; t0 < h.t; t0 += Q) {
-            float weight[Q / 8][4] = {}, slope[Q / 8][4] = {};
-            __syncthreads(); /* the tiles before have been read */
-            edl_tile16<D, Q, wide>(query, in.q, head, t0, h.t);
-            edl_tile16<D, Q, wide>(dy, in.dy, head, t0, h.t);
-            const int row = (int)threadIdx.x / 8;
-            const float sum = edl_delta16<D>(h, in, head, t0 + row,
-                                             (int)threadIdx.x % 8, 8);
-            if (threadIdx.x % 8 == 0) {
-                delta[row] = sum;
-                lse[row] = t0 + row < h.t
-                               ? in.lse.at[head * in.lse.head +
-                                           (t0 + row) * in.lse.row] *
-                                     EDL_LOG2E
-                               : -INFINITY;
-            }
-            edl_copies_wait();
-            __syncthreads();
-#pragma unroll
-            for (int d = 0; d < W / 16; d++) {
-                uint32_t a[4];
-                edl_rows16(a, key + warp * OWN + d * 16, LINE);
-                edl_mma_turned<Q>(weight, a, query + d * 16, LINE);
-                edl_rows16(a, value + warp * OWN + d * 16, LINE);
-                edl_mma_turned<Q>(slope, a, dy + d * 16, LINE);
-            }
-            const bool all =
-                edl_sees_all(h, causal, in.mask, t0, t0 + Q, mine + 16);
-#pragma unroll
-            for (int n = 0; n < Q / 2; n++) {
-                const int t = n / 4 * 8 + c + n % 2;
-                float &x = weight[n / 4][n % 4];
-                x = edl_score2(h, causal, all, in.mask, in.bias, x, head,
-                               t0 + t, mine + g + n % 4 / 2 * 8);
-                edl_slope16(h, x, lse[t], delta[t], x, slope[n / 4][n % 4]);
-            }
-            edl_mma_add<W, Q>(by_value, weight, dy, LINE);
-            edl_mma_add<W, Q>(by_key, slope, query, LINE);
+    if (head < h.r)
+        edl_query_tiles<D, wide>(tiles, numbers, h, in, head, t0);
+    while (head < h.r) {
+        const uint16_t *const query = tiles + now * PAIR;
+        const uint16_t *const dy = query + Q * LINE;
+        const float *const lse = numbers + now * 2 * Q, *const delta = lse + Q;
+        const int64_t this_head = head, this_t = t0;
+        float weight[Q / 8][4] = {}, slope[Q / 8][4] = {};
+        t0 += Q;
+        if (t0 >= h.t) {
+            t0 = from;
+            head++;
         }
+        edl_copies_wait();
+        __syncthreads(); /* these tiles are there, those before were read */
+        now = 1 - now;
+        if (head < h.r)
+            edl_query_tiles<D, wide>(tiles + now * PAIR, numbers + now * 2 * Q,
+                                     h, in, head, t0);
+#pragma unroll
+        for (int d = 0; d < W / 16; d++) {
+            uint32_t a[4];
+            edl_rows16(a, key + warp * OWN + d * 16, LINE);
+            edl_mma_turned<Q>(weight, a, query + d * 16, LINE);
+            edl_rows16(a, value + warp * OWN + d * 16, LINE);
+            edl_mma_turned<Q>(slope, a, dy + d * 16, LINE);
+        }
+        const bool all =
+            edl_sees_all(h, causal, in.mask, this_t, this_t + Q, mine + 16);
+#pragma unroll
+        for (int n = 0; n < Q / 2; n++) {
+            const int t = n / 4 * 8 + c + n % 2;
+            float &x = weight[n / 4][n % 4];
+            x = edl_score2(h, causal, all, in.mask, in.bias, x, this_head,
+                           this_t + t, mine + g + n % 4 / 2 * 8);
+            edl_slope16(h, x, lse[t] * EDL_LOG2E, delta[t], x,
+                        slope[n / 4][n % 4]);
+        }
+        edl_mma_add<W, Q>(by_value, weight, dy, LINE);
+        edl_mma_add<W, Q>(by_key, slope, query, LINE);
+    }
     edl_copies_wait(); /* where no query sees them */
     const float by[2] = {1.0f, 1.0f};
     edl_put_rows16<D, wide>(dk, by_key, by, 0, mine, h.s);

@@ -82,11 +82,30 @@ edl_copy16(void *shared, const void *from, int bytes)
                  : "memory");
 }
 
+/* The same of 4 bytes, at multiples of 4; bytes: 0 or 4. */
+static __device__ __forceinline__ void
+edl_copy4(void *shared, const void *from, int bytes)
+{
+    const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :
+                 : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+                 : "memory");
+}
+
 /* The copies of this thread have ended; a barrier shows them to the others. */
 static __device__ __forceinline__ void
 edl_copies_wait(void)
 {
     asm volatile("cp.async.wait_all;" : : : "memory");
+}
+
+/* The shared memory that the launch gives the block. */
+static __device__ __forceinline__ float4 *
+edl_shared(void)
+{
+    extern __shared__ float4 edl_shared_memory[];
+    return edl_shared_memory;
 }
 
 /* Two floats rounded to bf16, the first in the low half. */

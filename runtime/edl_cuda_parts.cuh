@@ -12,10 +12,11 @@
 typedef struct Plan {
     EdlProductShape shape;
     cublasLtMatmulDesc_t product;
+    /* The same with a row that is added; NULL: a kernel adds it. */
+    cublasLtMatmulDesc_t with_bias;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algo;
     size_t workspace;
-    int bias_behind; /* a kernel adds the row */
 #ifdef EDL_PROFILE
     char name[96];
 #endif
@@ -84,8 +85,6 @@ fail(Context *c, const char *who, const char *why)
 /* A plan for a shape, and its end; the library is there. Failures are noted. */
 void edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s);
 void edl_cuda_plan_end(Plan *p);
-/* Where the row lies that the product adds. */
-void edl_cuda_set_bias(Context *c, const Plan *p, const void *bias);
 /* Algorithms that fit, the best first as the library thinks; 0: none. */
 int edl_cuda_candidates(Context *c, const Plan *p,
                         cublasLtMatmulHeuristicResult_t *found, int most);
@@ -94,7 +93,7 @@ void edl_cuda_read_algorithm(const cublasLtMatmulAlgo_t *algo, int32_t *out);
 /* The library, and a plan for each product. */
 void edl_cuda_plans_begin(Context *c, const EdlProductShape *products,
                           int32_t n);
-/* Of what they run: with another, bits differ. */
+/* Of what they run, in any order: with another, bits differ. */
 uint64_t edl_cuda_plans_hash(const Context *c);
 void edl_cuda_plans_end(Context *c);
 /* Streams and events for what is moved off the device, and their end. */

@@ -40,41 +40,35 @@ type_of(int32_t narrow)
     return narrow ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-void
-edl_cuda_set_bias(Context *c, const Plan *p, const void *bias)
+static void
+make_product(Context *c, const Plan *p, cublasLtMatmulDesc_t *out)
 {
+    const EdlProductShape *s = &p->shape;
+    cublasOperation_t a = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t b = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    note_library(c, cublasLtMatmulDescCreate(out, CUBLAS_COMPUTE_32F,
+                                             CUDA_R_32F));
+    if (c->failed)
+        return;
     note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                        sizeof bias));
+                        *out, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b));
+    note_library(c, cublasLtMatmulDescSetAttribute(
+                        *out, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a));
 }
 
 static void
 describe(Context *c, Plan *p, const EdlProductShape *s)
 {
-    cublasOperation_t a = s->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasOperation_t b = s->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasLtEpilogue_t bias = CUBLASLT_EPILOGUE_BIAS;
     p->shape = *s;
     /* the workspace begins at the next multiple of 256 */
     p->workspace = (size_t)(s->workspace > 256 ? s->workspace - 256 : 0);
-    note_library(c, cublasLtMatmulDescCreate(&p->product, CUBLAS_COMPUTE_32F,
-                                             CUDA_R_32F));
-    note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b));
-    note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a));
-    if (s->bias)
-        note_library(c, cublasLtMatmulDescSetAttribute(
-                            p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
-                            sizeof bias));
+    make_product(c, p, &p->product);
     make_layout(c, &p->a, s->narrow, s->m, s->k, s->a_turned, s->lda,
                 s->a_stride, s->batch);
     make_layout(c, &p->b, s->narrow, s->k, s->n, s->b_turned, s->ldb,
                 s->b_stride, s->batch);
     make_layout(c, &p->c, s->c_narrow, s->m, s->n, 0, s->ldc, s->c_stride,
                 s->batch);
-    if (s->bias) /* to choose by: any of its alignment */
-        edl_cuda_set_bias(c, p, (const void *)(uintptr_t)4096);
 }
 
 /* ---- an algorithm that the schedule states ---- */
@@ -213,30 +207,50 @@ edl_cuda_read_algorithm(const cublasLtMatmulAlgo_t *algo, int32_t *out)
 
 /* ---- plans ---- */
 
-/* The library does not add the row to such a product: a kernel will. */
-static void
-leave_bias(Context *c, Plan *p)
-{
-    const cublasLtEpilogue_t none = CUBLASLT_EPILOGUE_DEFAULT;
-    p->bias_behind = 1;
-    note_library(c, cublasLtMatmulDescSetAttribute(
-                        p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &none,
-                        sizeof none));
-}
-
 static void
 find_algorithm(Context *c, Plan *p)
 {
+    enum { MOST = 8 };
+    cublasLtMatmulHeuristicResult_t found[MOST];
+    int n = edl_cuda_candidates(c, p, found, MOST);
+    for (int i = 0; i < n; i++)
+        if (found[i].state == CUBLAS_STATUS_SUCCESS) {
+            p->algo = found[i].algo;
+            return;
+        }
+    fail(c, p->shape.name, "cublasLt has no algorithm for it");
+}
+
+static void
+set_bias(Context *c, const Plan *p, const void *bias)
+{
+    note_library(c, cublasLtMatmulDescSetAttribute(
+                        p->with_bias, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                        sizeof bias));
+}
+
+/* Where the algorithm of the product can add a row to it, it does; another one
+ * would have other bits than the product without the row. */
+static void
+find_bias(Context *c, Plan *p)
+{
+    const cublasLtEpilogue_t bias = CUBLASLT_EPILOGUE_BIAS;
     cublasLtMatmulHeuristicResult_t found;
-    int n = edl_cuda_candidates(c, p, &found, 1);
-    if (n == 0 && p->shape.bias && !c->failed) {
-        leave_bias(c, p);
-        n = edl_cuda_candidates(c, p, &found, 1);
-    }
-    if (n > 0)
-        p->algo = found.algo;
-    else
-        fail(c, p->shape.name, "cublasLt has no algorithm for it");
+    memset(&found, 0, sizeof found);
+    make_product(c, p, &p->with_bias);
+    if (c->failed)
+        return;
+    note_library(c, cublasLtMatmulDescSetAttribute(
+                        p->with_bias, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
+                        sizeof bias));
+    set_bias(c, p, (const void *)(uintptr_t)4096); /* any of its alignment */
+    cublasStatus_t s =
+        cublasLtMatmulAlgoCheck(c->library, p->with_bias, p->b, p->a, p->c,
+                                p->c, &p->algo, &found);
+    if (s == CUBLAS_STATUS_SUCCESS && found.workspaceSize <= p->workspace)
+        return;
+    (void)cublasLtMatmulDescDestroy(p->with_bias);
+    p->with_bias = NULL;
 }
 
 void
@@ -254,11 +268,15 @@ edl_cuda_plan(Context *c, Plan *p, const EdlProductShape *s)
         take_algorithm(c, p);
     else
         find_algorithm(c, p);
+    if (s->bias && !c->failed)
+        find_bias(c, p);
 }
 
 void
 edl_cuda_plan_end(Plan *p)
 {
+    if (p->with_bias)
+        (void)cublasLtMatmulDescDestroy(p->with_bias);
     (void)cublasLtMatrixLayoutDestroy(p->a);
     (void)cublasLtMatrixLayoutDestroy(p->b);
     (void)cublasLtMatrixLayoutDestroy(p->c);
@@ -266,19 +284,28 @@ edl_cuda_plan_end(Plan *p)
 }
 
 /* FNV-1a */
+static uint64_t
+hash_bytes(uint64_t h, const void *at, size_t n)
+{
+    const unsigned char *x = (const unsigned char *)at;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ x[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 uint64_t
 edl_cuda_plans_hash(const Context *c)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t sum = 0;
     int32_t x[1 + SETTINGS];
     for (int32_t i = 0; i < c->nplans; i++) {
+        const char *name = c->plans[i].shape.name;
+        uint64_t h = UINT64_C(0xcbf29ce484222325);
         edl_cuda_read_algorithm(&c->plans[i].algo, x);
-        for (int k = 0; k < 1 + SETTINGS; k++)
-            for (int b = 0; b < 32; b += 8)
-                h = (h ^ ((uint32_t)x[k] >> b & 255)) *
-                    UINT64_C(0x100000001b3);
+        h = hash_bytes(h, name, strlen(name));
+        sum += hash_bytes(h, x, sizeof x);
     }
-    return h;
+    return sum;
 }
 
 void
@@ -304,8 +331,8 @@ edl_cuda_plans_end(Context *c)
 }
 
 static void
-run(EdlInstance *m, const Plan *p, const void *a, const void *b, float keep,
-    const void *from, void *c, void *workspace)
+run(EdlInstance *m, const Plan *p, cublasLtMatmulDesc_t product, const void *a,
+    const void *b, float keep, const void *from, void *c, void *workspace)
 {
     Context *x = context(m);
     const float one = 1.0f;
@@ -313,8 +340,8 @@ run(EdlInstance *m, const Plan *p, const void *a, const void *b, float keep,
 #ifdef EDL_PROFILE
     edl_cuda_mark(m, p->name);
 #endif
-    note_library(x, cublasLtMatmul(x->library, p->product, &one, b, p->b, a,
-                                   p->a, &keep, from, p->c, c, p->c, &p->algo,
+    note_library(x, cublasLtMatmul(x->library, product, &one, b, p->b, a, p->a,
+                                   &keep, from, p->c, c, p->c, &p->algo,
                                    (void *)at, p->workspace, x->stream));
 }
 
@@ -341,7 +368,8 @@ void
 edl_product(EdlInstance *m, int32_t index, const void *a, const void *b,
             void *c, int add, void *workspace)
 {
-    run(m, &context(m)->plans[index], a, b, add ? 1.0f : 0.0f, c, c, workspace);
+    const Plan *p = &context(m)->plans[index];
+    run(m, p, p->product, a, b, add ? 1.0f : 0.0f, c, c, workspace);
 }
 
 void
@@ -349,9 +377,11 @@ edl_product_sum(EdlInstance *m, int32_t index, const void *a, const void *b,
                 const float *bias, const float *plus, float *c, void *workspace)
 {
     const Plan *p = &context(m)->plans[index];
-    if (bias && !p->bias_behind)
-        edl_cuda_set_bias(context(m), p, bias);
-    run(m, p, a, b, plus ? 1.0f : 0.0f, plus ? plus : c, c, workspace);
-    if (bias && p->bias_behind)
+    const bool fused = bias && p->with_bias;
+    if (fused)
+        set_bias(context(m), p, bias);
+    run(m, p, fused ? p->with_bias : p->product, a, b, plus ? 1.0f : 0.0f,
+        plus ? plus : c, c, workspace);
+    if (bias && !fused)
         add_behind(context(m), &p->shape, c, bias);
 }

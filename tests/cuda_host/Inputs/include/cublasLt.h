@@ -1,7 +1,8 @@
 /* A stand-in for what edl_cuda.cu uses of cuBLASLt: products as plain loops,
  * which spoil their workspace and check what they were promised of alignment.
- * Which algorithms a shape has, in how many parts they add up and what
- * workspace they need follows from the shape.
+ * Which algorithms a product has, in how many parts they add up and what
+ * workspace they need follows from all that it was told: shape, turns, leading
+ * dimensions, batch, types, alignment, workspace.
  * tests/cuda_host only. */
 #ifndef EDL_HOST_CUBLASLT_H
 #define EDL_HOST_CUBLASLT_H
@@ -336,9 +337,10 @@ cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Tiles above 20 are none here; only algorithm 4 cuts the sum. */
+/* Tiles above 20 are none here; only algorithm 4 cuts the sum; none adds to
+ * rows of odd length. */
 inline cublasStatus_t
-cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d,
                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                         cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
                         const cublasLtMatmulAlgo_t *algo,
@@ -347,27 +349,49 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
     const uint32_t *x = algo->config;
     uint32_t split = x[CUBLASLT_ALGO_CONFIG_SPLITK_NUM];
     bool right = x[CUBLASLT_ALGO_CONFIG_TILE_ID] <= 20 && split >= 1 &&
-                 (split == 1 || x[CUBLASLT_ALGO_CONFIG_ID] == 4);
+                 (split == 1 || x[CUBLASLT_ALGO_CONFIG_ID] == 4) &&
+                 !(d->epilogue == CUBLASLT_EPILOGUE_BIAS && c->rows % 2);
     result->workspaceSize = edl_host::workspace_of(*algo, *c);
     result->state = right ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
     return result->state;
 }
 
-/* 4 in up to three parts, then 3; none that adds to rows of odd length. */
+/* Some number of all that a choice may follow from. */
+inline uint32_t
+edl_host_mix(const edl_host::Product *d, const edl_host::Layout *const l[3],
+             const edl_host::Preference *p)
+{
+    uint64_t h = 7;
+    auto add = [&](uint64_t x) { h = (h ^ x) * 0x9e3779b97f4a7c15u >> 7; };
+    add(d->turned[0] * 2 + d->turned[1]);
+    add((uint64_t)d->epilogue);
+    for (int i = 0; i < 3; i++) {
+        add(l[i]->rows);
+        add(l[i]->columns);
+        add((uint64_t)l[i]->lead);
+        add((uint64_t)l[i]->stride);
+        add((uint64_t)l[i]->batch);
+        add((uint64_t)l[i]->type);
+    }
+    for (int i = 0; i < 6; i++)
+        add(p->value[i]);
+    return (uint32_t)h;
+}
+
+/* 4 in up to three parts, then 3. */
 inline cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t d,
-                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                               cublasLtMatrixLayout_t a,
+                               cublasLtMatrixLayout_t b,
                                cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
                                cublasLtMatmulPreference_t p, int most,
                                cublasLtMatmulHeuristicResult_t *found, int *n)
 {
+    const edl_host::Layout *const all[3] = {a, b, c};
     *n = 0;
-    if (d->epilogue == CUBLASLT_EPILOGUE_BIAS && c->rows % 2)
-        return CUBLAS_STATUS_NOT_SUPPORTED;
     for (uint32_t id = 4; id >= 3 && *n < most; id--) {
         edl_host::Algorithm x = {};
-        uint32_t split =
-            id == 4 ? 1 + (uint32_t)((c->rows + 3 * c->columns) % 3) : 1;
+        uint32_t split = id == 4 ? 1 + edl_host_mix(d, all, p) % 3 : 1;
         x.config[CUBLASLT_ALGO_CONFIG_ID] = id;
         x.config[CUBLASLT_ALGO_CONFIG_TILE_ID] = 20;
         x.config[CUBLASLT_ALGO_CONFIG_STAGES_ID] = 7;

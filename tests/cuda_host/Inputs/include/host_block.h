@@ -121,6 +121,10 @@ struct Shown {
     uint64_t word[3];
 };
 
+struct alignas(16) Chunk {
+    unsigned char byte[16];
+};
+
 /* The block that runs. */
 struct Block {
     Index index, size, grid;
@@ -134,6 +138,8 @@ struct Block {
     Thread *now;
     void *scheduler, *worker;
     const std::function<void()> *body;
+    std::vector<Chunk> shared; /* what the launch gives, and a guard */
+    size_t shared_bytes;
 };
 
 inline Block &
@@ -278,6 +284,8 @@ run_block(unsigned index)
     if (random_state() && __start_edl_shared)
         memset(__start_edl_shared, 0xff,
                (size_t)(__stop_edl_shared - __start_edl_shared));
+    b.shared.resize(b.shared_bytes / 16 + 2);
+    memset(b.shared.data(), 0xff, b.shared.size() * 16);
     b.index = {index, 0, 0};
     b.threads.assign(n, Thread());
     for (size_t i = 0; i < n; i++)
@@ -300,14 +308,19 @@ run_block(unsigned index)
             resume(b.now->fiber);
         }
     } while (release_some());
+    const unsigned char *s = b.shared[0].byte;
+    for (size_t i = b.shared_bytes; i < b.shared.size() * 16; i++)
+        if (s[i] != 0xff)
+            stop("written beyond shared memory");
 }
 
 /* Blocks first, first + step, ... */
 inline void
-run_blocks(unsigned blocks, unsigned threads, const std::function<void()> &body,
-           unsigned first, unsigned step)
+run_blocks(unsigned blocks, unsigned threads, size_t shared,
+           const std::function<void()> &body, unsigned first, unsigned step)
 {
     Block &b = block();
+    b.shared_bytes = shared;
     b.body = &body;
     b.size = {threads, 1, 1};
     b.grid = {blocks, 1, 1};
@@ -363,15 +376,16 @@ struct Workers {
 #endif
 
 inline void
-run_grid(unsigned blocks, unsigned threads, const std::function<void()> &body)
+run_grid(unsigned blocks, unsigned threads, size_t shared,
+         const std::function<void()> &body)
 {
 #ifdef EDL_HOST_THREADS
     static Workers &workers = *new Workers;
     workers.run([&](unsigned i) {
-        run_blocks(blocks, threads, body, i, Workers::N);
+        run_blocks(blocks, threads, shared, body, i, Workers::N);
     });
 #else
-    run_blocks(blocks, threads, body, 0, 1);
+    run_blocks(blocks, threads, shared, body, 0, 1);
 #endif
 }
 

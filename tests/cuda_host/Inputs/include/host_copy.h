@@ -10,7 +10,7 @@ namespace edl_host
 struct Copy {
     void *to;
     const void *from;
-    size_t bytes;
+    size_t bytes, size;
     unsigned block;
 };
 
@@ -31,19 +31,32 @@ copies(void)
 } // namespace edl_host
 
 static inline void
+edl_host_copy(void *shared, const void *from, int bytes, size_t size)
+{
+    if ((uintptr_t)shared % size || (uintptr_t)from % size)
+        edl_host::stop("a copy to shared memory is not aligned");
+    memset(shared, 0xff, size);
+    edl_host::copies().push_back(
+        {shared, from, (size_t)bytes, size, blockIdx.x});
+}
+
+static inline void
 edl_copy16(void *shared, const void *from, int bytes)
 {
-    if ((uintptr_t)shared % 16 || (uintptr_t)from % 16)
-        edl_host::stop("a copy of 16 bytes is not aligned");
-    memset(shared, 0xff, 16);
-    edl_host::copies().push_back({shared, from, (size_t)bytes, blockIdx.x});
+    edl_host_copy(shared, from, bytes, 16);
+}
+
+static inline void
+edl_copy4(void *shared, const void *from, int bytes)
+{
+    edl_host_copy(shared, from, bytes, 4);
 }
 
 static inline void
 edl_copies_wait(void)
 {
     for (const edl_host::Copy &c : edl_host::copies()) {
-        memset(c.to, 0, 16);
+        memset(c.to, 0, c.size);
         memcpy(c.to, c.from, c.bytes);
     }
     edl_host::copies().clear();
