@@ -342,6 +342,7 @@ rope_new(Kernel *k)
     Rope r = {.half = t->dim[t->rank - 1] / 2, .position = -1};
     r.split = strcmp(node_word(n, "style", ""), "half") == 0;
     r.s = loops_new(k, t, ((1u << t->rank) - 1) & ~rows);
+    r.s.apart = true; /* a head's row turns by itself */
     r.x = loops_value(&r.s, n->args[0], false);
     r.y = loops_value(&r.s, n->results[0], true);
     if (n->n_args > 1) {

@@ -72,7 +72,8 @@ fold_axes(Loops *s, bool inner, bool all, int64_t *into)
         bool keep = inner && s->keep;
         if ((!all && s->is_inner[i] != inner) || (s->dim[i] == 1 && !keep))
             continue;
-        bool one = last >= 0 && !keep && walks_as_one(s, last, i);
+        bool apart = s->apart && i == s->rank - 1;
+        bool one = last >= 0 && !keep && !apart && walks_as_one(s, last, i);
         n += !one;
         into[n - 1] = one ? into[n - 1] * s->dim[i] : s->dim[i];
         for (int j = 0; j < s->access.n; j++) {

@@ -32,6 +32,7 @@ typedef struct Loops {
     int64_t outer[MAX_RANK], inner[MAX_RANK];
     VEC(Access) access;
     bool keep;  /* inner dimensions stay as they are */
+    bool apart; /* the last one is no part of a longer one */
     bool split; /* there are no outer dimensions: pieces cut the inner one */
     bool open;  /* the loop over rows is printed */
     /* Of the CUDA target: */
