@@ -34,18 +34,6 @@ read_module(Session *s, const char *path, const char *text, size_t n)
     return m;
 }
 
-/* The seed that `edlc run` starts from: the train block's, also where a
- * forward pass alone does without that block. */
-static uint64_t
-seed_of(Session *s, const LowerOptions *o, const Module *m)
-{
-    LowerOptions trained = *o;
-    trained.mode = LOWER_train;
-    if (o->mode == LOWER_infer)
-        m = lower_model(s->arena, s->interner, diag_new(s->arena), &trained);
-    return m && m->train ? m->train->seed : 0;
-}
-
 static Module *
 lower(Session *s, const char *path, uint64_t *seed)
 {
@@ -57,7 +45,7 @@ lower(Session *s, const char *path, uint64_t *seed)
                                        : LOWER_infer;
     Module *m = lower_model(s->arena, s->interner, s->diag, &o);
     if (m)
-        *seed = seed_of(s, &o, m);
+        *seed = lower_seed(s, &o, m);
     return m;
 }
 

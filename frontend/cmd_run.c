@@ -18,14 +18,14 @@ pass_text(const Build *b, Words *w, const char *flag, const char *value)
 }
 
 static Words
-trainer_words(const Build *b, const char *name)
+trainer_words(const Build *b, const char *name, const char *seed)
 {
     const Options *o = b->s->options;
     Words w = {0};
     build_add(b, &w, name);
     pass_text(b, &w, "--steps", o->steps);
     pass_text(b, &w, "--threads", o->threads);
-    pass_text(b, &w, "--seed", o->seed);
+    pass_text(b, &w, "--seed", o->seed ? o->seed : seed);
     pass_text(b, &w, "--inputs", o->inputs_file);
     pass_text(b, &w, "--outputs", o->outputs);
     if (o->grads)
@@ -43,12 +43,12 @@ trainer_words(const Build *b, const char *name)
 
 /* Does not come back when all is well. */
 static Status
-become(const Build *b, const char *name)
+become(const Build *b, const char *name, const char *seed)
 {
     extern char **environ;
     const char *path = build_path(b, "trainer");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    Words w = trainer_words(b, name);
+    Words w = trainer_words(b, name, seed);
     build_remove(b);
     if (fd >= 0)
         fexecve(fd, (char *const *)w.at, environ);
@@ -58,10 +58,21 @@ become(const Build *b, const char *name)
 }
 
 static Status
-build_and_run(Session *s, const OutFiles *files, const char *name)
+build_and_run(Session *s, const OutFiles *files, const char *name,
+              const char *seed)
 {
     Build b = {.s = s, .files = files};
-    return build_make(&b, "run") ? become(&b, name) : STATUS_INPUT;
+    return build_make(&b, "run") ? become(&b, name, seed) : STATUS_INPUT;
+}
+
+/* A program that does not train knows nothing of the train block. */
+static const char *
+seed_of(Session *s, const LowerOptions *o, const Module *m)
+{
+    if (m->train || s->options->resume)
+        return NULL;
+    return arena_printf(s->arena, "%llu",
+                        (unsigned long long)lower_seed(s, o, m));
 }
 
 /* The model to train: of several the only one that has a train block. */
@@ -101,5 +112,5 @@ cmd_run(Session *s)
     Status status = compile_model(s, m, &files);
     if (status != STATUS_DONE || files.files.n == 0)
         return status;
-    return build_and_run(s, &files, m->name);
+    return build_and_run(s, &files, m->name, seed_of(s, &o, m));
 }

@@ -18,3 +18,14 @@ lower_options(Session *s, const char *path, LowerOptions *o)
     o->dims = dims;
     return session_read(s, path, &o->text, &o->n);
 }
+
+uint64_t
+lower_seed(Session *s, const LowerOptions *o, const Module *m)
+{
+    LowerOptions trained = *o;
+    trained.mode = LOWER_train;
+    trained.model = m->name;
+    if (o->mode == LOWER_infer)
+        m = lower_model(s->arena, s->interner, diag_new(s->arena), &trained);
+    return m && m->train ? m->train->seed : 0;
+}

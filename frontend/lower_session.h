@@ -8,5 +8,8 @@
 /* Reads the file and takes --set, -I, --model and --mode; false after an
  * error. */
 bool lower_options(Session *s, const char *path, LowerOptions *o);
+/* The seed of a model's train block, also where a forward pass alone does
+ * without that block; 0 where there is none. */
+uint64_t lower_seed(Session *s, const LowerOptions *o, const Module *m);
 
 #endif
