@@ -9,6 +9,8 @@ typedef struct Layout {
     Tokens open;         /* the brackets that are open */
     VEC(int) open_at;    /* where they are in out */
     int closed_for_user; /* braces whose own end may still come */
+    const Token *head;   /* the first of the statement that is being read */
+    int head_col;        /* where its line begins */
     bool line_start;
     bool give_up;
 } Layout;
@@ -187,15 +189,69 @@ close_bracket(Layout *l, const Token *t)
     emit(l, t);
 }
 
-/* `else` may stand on the line after the brace. */
-static bool
-else_follows(const Scan *s, int i)
+static const Token *
+next_word(const Scan *s, int i)
 {
     while (s->tokens.at[i].class == TC_NEWLINE ||
            s->tokens.at[i].class == TC_COMMENT)
         i++;
-    const Token *t = &s->tokens.at[i];
-    return t->class == TC_RESERVED && !strcmp(t->u.text, "else");
+    return &s->tokens.at[i];
+}
+
+static bool
+is_reserved(const Token *t, const char *word)
+{
+    return t->class == TC_RESERVED && !strcmp(t->u.text, word);
+}
+
+/* `else` may stand on the line after the brace. */
+static bool
+else_follows(const Scan *s, int i)
+{
+    return is_reserved(next_word(s, i), "else");
+}
+
+/* Where a statement begins: behind another one, or a brace. */
+static void
+take_head(Layout *l, const Token *t)
+{
+    const Token *last = last_out(l);
+    bool goes_on = last && last->kind == '}' && is_reserved(t, "else");
+    if (last && last->class != TC_NEWLINE && last->kind != '{' && !goes_on)
+        return;
+    l->head = t;
+    l->head_col = goes_on && last->at.line == t->at.line ? last->at.col
+                                                         : t->at.col;
+}
+
+static bool
+has_block(const Token *head)
+{
+    static const char *const words[] = {"layer", "model", "train", "plan",
+                                        "for",   "if",    "else"};
+    for (size_t i = 0; head && i < sizeof words / sizeof *words; i++)
+        if (is_reserved(head, words[i]))
+            return true;
+    return false;
+}
+
+/* A block whose brace was forgotten: lines further in follow. The grammar
+ * says so when it gets there. */
+static void
+open_missing(Layout *l, int i)
+{
+    const Token *last = last_out(l), *next = next_word(l->scan, i);
+    if (next->class == TC_END || next->at.col <= l->head_col)
+        return;
+    Span end = {last->at.file, last->at.end_line, last->at.end_col,
+                last->at.end_line, last->at.end_col};
+    Token t = {.class = TC_PUNCT,
+               .kind = '{',
+               .flags = TOK_OPENS | TOK_REPORTED | TOK_MISSING,
+               .at = end,
+               .from = last->to,
+               .to = last->to};
+    open_bracket(l, &t);
 }
 
 static bool
@@ -203,6 +259,24 @@ ends_line(const Token *t)
 {
     return t->class == TC_NEWLINE ||
            (t->class == TC_COMMENT && t->at.end_line > t->at.line);
+}
+
+/* The brace that opens a block ends the line before it; true where it was
+ * begun on the next one. */
+static bool
+open_block(Layout *l, int i)
+{
+    const Token *last = last_out(l), *next = next_word(l->scan, i);
+    if (!has_block(l->head) || last->kind == '{' || last->kind == '}' ||
+        last->class == TC_NEWLINE)
+        return false;
+    if (next->kind != '{') {
+        open_missing(l, i);
+        return false;
+    }
+    diag_error(l->scan->diag, next->at,
+               "the '{' of a block ends the line before");
+    return true;
 }
 
 static void
@@ -215,6 +289,8 @@ newline(Layout *l, int i)
         return;
     if ((last->flags & TOK_CONTINUES) ||
         (last->kind == '}' && else_follows(l->scan, i)))
+        return;
+    if (open_block(l, i))
         return;
     if (last->class != TC_NEWLINE)
         t->flags |= TOK_ENDS_LINE;
@@ -239,6 +315,7 @@ one_token(Layout *l, int i)
         if (last_out(l) && !(last_out(l)->flags & TOK_CONTINUES))
             end_statement(l, t);
     l->line_start = false;
+    take_head(l, t);
     if (t->flags & TOK_OPENS)
         open_bracket(l, t);
     else if (t->flags & TOK_CLOSES)

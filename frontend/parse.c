@@ -38,6 +38,23 @@ parser_skip_statement(Parser *p)
 }
 
 void
+parser_skip_body(Parser *p)
+{
+    while (p->tokens.at[p->next].class != TC_END &&
+           p->tokens.at[p->next].at.col > 1) {
+        p->next++;
+        parser_skip_statement(p);
+        p->next += p->tokens.at[p->next].class == TC_NEWLINE;
+    }
+}
+
+void
+parser_missing_brace(Parser *p, const Token *brace)
+{
+    diag_error(p->diag, brace->at, "expected '{', found end of line");
+}
+
+void
 parser_too_deep(Parser *p, Span at)
 {
     if (!p->too_deep)

@@ -28,6 +28,10 @@ Token *parser_next(Parser *p);
 /* After an error at the token read last: goes to the end of its statement,
  * over the blocks that begin in it. */
 void parser_skip_statement(Parser *p);
+/* After a declaration that was given up: over the lines further in, which
+ * were its body. */
+void parser_skip_body(Parser *p);
+void parser_missing_brace(Parser *p, const Token *brace);
 
 /* Reports a syntax error at the token read last, where one of the n tokens
  * was expected (as the grammar calls them), and goes on at the end of the

@@ -26,7 +26,8 @@ enum {
     TOK_STATEMENT = 8,    /* a reserved word that begins a statement */
     TOK_DECLARATION = 16, /* ... that stands outside of every bracket */
     TOK_REPORTED = 32,    /* what the grammar says of it is no news */
-    TOK_ENDS_LINE = 64    /* newline, comment: it ends a statement */
+    TOK_ENDS_LINE = 64,   /* newline, comment: it ends a statement */
+    TOK_MISSING = 128     /* a brace that the user forgot, where it is read */
 };
 
 typedef struct Token {

@@ -140,7 +140,9 @@ newline:
 decls:
     %empty
   | decls decl newline
-  | decls error newline     { yyerrok; }
+  | decls error newline     { yyerrok;
+                              if (yychar == EDL_YYEMPTY)
+                                  parser_skip_body(p); }
   ;
 
 decl:
@@ -569,6 +571,8 @@ static int
 edl_yylex(EDL_YYSTYPE *value, Span *at, Parser *p)
 {
     Token *t = parser_next(p);
+    if (t->flags & TOK_MISSING)
+        parser_missing_brace(p, t);
     value->token = *t;
     *at = t->at;
     return t->kind;
