@@ -125,7 +125,8 @@ typedef struct Block {
     int vecs, wide; /* of the panel: vectors, and columns in them */
     int columns;    /* that there are */
     int add;
-    bool bands; /* a is packed */
+    bool bands;     /* a is packed */
+    Walk now, then; /* rows of A that the first panel reads, the next block */
 } Block;
 
 /* A tile of which only `rows` rows and some columns exist: through a whole
@@ -153,11 +154,13 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
         copy_few(c + i * s->c_row, tile + i * wide, s->columns);
 }
 
+/* keep: where the panel goes, of which only the first tile reads b; or NULL. */
 static void
-block_run(const Block *s, Ahead *ahead)
+block_run(Block *s, Ahead *ahead, float *keep)
 {
     TileFn *const run = s->kernel->run[s->vecs - 1];
     int tall = s->kernel->rows;
+    ahead->keep = keep;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
         const float *a = s->a + i * s->a_step;
@@ -170,18 +173,27 @@ block_run(const Block *s, Ahead *ahead)
                 s->add, ahead);
         else
             edge(s, a, c, rows, ahead);
+        if (ahead->keep) {
+            ahead->keep = NULL;
+            s->b = keep;
+            s->b_row = s->wide;
+        }
     }
 }
 
-/* The lines of a panel of B that starts at b. */
-static Ahead
-ahead_of(const EdlProduct *s, const float *b, int64_t k, int columns)
+/* `rows` rows of n elements, to be asked for while `terms` of tiles run. */
+static Walk
+walk_of(const float *at, int64_t row, int64_t col, int64_t rows, int64_t n,
+        int64_t terms)
 {
-    Ahead h = {(const char *)b, 0, 0, 0, (const char *)b};
-    bool across = s->b_col != 1;
-    h.width = (int64_t)sizeof *b * (across ? k : columns);
-    h.stride = (int64_t)sizeof *b * (across ? s->b_col : s->b_row);
-    return h;
+    bool across = col != 1;
+    Walk s = {(const char *)at, 0, 0, 0, 0, 0, 0};
+    s.width = (int64_t)sizeof *at * (across ? rows : n);
+    s.stride = (int64_t)sizeof *at * (across ? col : row);
+    s.rows = across ? n : rows;
+    if (rows > 0 && n > 0)
+        s.rate = (int)least(1 + s.rows * s.width * 4 / terms, 128);
+    return s;
 }
 
 /* Of the next tile: 4 that are left are better as 2 and 2 than as 3 and 1. */
@@ -199,27 +211,36 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
        float *c, int64_t j0, int64_t j1)
 {
     EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
-    int width = block->kernel->width;
+    int width = block->kernel->width, tall = block->kernel->rows;
+    Ahead ahead;
+    ahead.a = block->now;
     for (int64_t j = j0; j < j1; j += block->wide) {
         const float *from = b + j * s->b_col;
+        float *keep = NULL;
         block->vecs = vectors(j1 - j, width);
         block->wide = block->vecs * width;
         int64_t left = least(j1 - j, block->wide);
         block->columns = (int)left;
         block->c = c + j;
+        block->b = from;
+        block->b_row = s->b_row;
         bool more = j1 - j > left;
-        Ahead ahead = ahead_of(s, more ? from + left * s->b_col : next,
-                               block->k, block->wide);
-        if (s->b_col == 1 && left == block->wide && block->rows <= FEW_ROWS) {
-            block->b = from;
-            block->b_row = s->b_row;
+        int64_t work = block->k * ((block->rows + tall - 1) / tall);
+        ahead.b = walk_of(more ? from + left * s->b_col : next, s->b_row,
+                          s->b_col, more || next ? block->k : 0, block->wide,
+                          work);
+        if (s->b_col == 1 && left == block->wide) {
+            if (block->rows > FEW_ROWS)
+                keep = panel;
         } else {
             pack(panel, from, s->b_row, s->b_col, block->k, (int)left,
                  block->wide);
             block->b = panel;
             block->b_row = block->wide;
         }
-        block_run(block, &ahead);
+        block_run(block, &ahead, keep);
+        if (j == j0)
+            ahead.a = block->then;
     }
 }
 
@@ -240,10 +261,17 @@ terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
         block->a = a;
         block->a_step = s->a_row;
     }
+    int64_t panel = block->k * ((block->rows + tall - 1) / tall);
+    block->now = walk_of(block->a + tall * block->a_step, s->a_row, s->a_col,
+                         block->bands ? 0 : block->rows - tall, block->k,
+                         panel);
+    block->then = walk_of(a + K_BLOCK * s->a_col, s->a_row, s->a_col,
+                          block->rows, least(s->k - p0 - K_BLOCK, K_BLOCK),
+                          panel * ((j1 - j0) / MOST_COLUMNS + 1));
     b += p0 * s->b_row;
-    const float *next = b + j0 * s->b_col;
+    const float *next = NULL;
     if (p0 + K_BLOCK < s->k)
-        next += K_BLOCK * s->b_row;
+        next = b + j0 * s->b_col + K_BLOCK * s->b_row;
     panels(s, block, b, next, c, j0, j1);
 }
 
@@ -284,4 +312,11 @@ edl_matmul(const EdlProduct *s, const float *a, const float *b, float *c,
            int64_t i0, int64_t i1, int64_t j0, int64_t j1, int add)
 {
     product(choose(), s, a, b, c, i0, i1, j0, j1, add);
+}
+
+void
+edl_turn(float *to, int64_t to_row, const float *from, int64_t from_row,
+         int64_t rows, int64_t columns)
+{
+    pack_across(to, from, from_row, columns, (int)rows, (int)to_row);
 }

@@ -28,6 +28,10 @@ typedef struct EdlProduct {
 void edl_matmul(const EdlProduct *s, const float *a, const float *b, float *c,
                 int64_t i0, int64_t i1, int64_t j0, int64_t j1, int add);
 
+/* to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns. */
+void edl_turn(float *to, int64_t to_row, const float *from, int64_t from_row,
+              int64_t rows, int64_t columns);
+
 /* "avx512", "avx2", "neon" or "c": which kernel this machine gets. */
 const char *edl_matmul_path(void);
 

@@ -254,10 +254,14 @@ static Ahead
 ahead_of(const Lines *b, int64_t k, int columns)
 {
     int64_t bytes = b->wide ? 4 : 2;
-    Ahead h = {(const char *)b->at, 0, 0, 0, (const char *)b->at};
+    Ahead h = {{(const char *)b->at, 0, 0, 0, 0, 64, 0},
+               {NULL, 0, 0, 0, 0, 0, 0},
+               (const char *)b->at,
+               NULL};
     bool across = b->across != 1;
-    h.width = bytes * (across ? k : columns);
-    h.stride = bytes * (across ? b->across : b->along);
+    h.b.width = bytes * (across ? k : columns);
+    h.b.stride = bytes * (across ? b->across : b->along);
+    h.b.rows = across ? columns : k;
     return h;
 }
 

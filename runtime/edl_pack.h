@@ -124,6 +124,7 @@ pack_bands_along(float *to, const float *a, int64_t a_col, int64_t k,
             float *t = to + i * 8 * k;
             const float *from = a + i * 8 + p0 * a_col;
             for (int64_t p = p0; p < p1; p++, from += a_col) {
+                EDL_PREFETCH(from + PART * a_col, 0);
                 memcpy(t + 8 * p, from, sizeof *a * 8);
                 memcpy(t + 8 * (p + k), from + 8, sizeof *a * 8);
             }

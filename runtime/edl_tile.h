@@ -17,12 +17,17 @@
 
 TILE_TARGET EDL_ALWAYS void
 TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
-          const float *b)
+          const float *b, float *keep)
 {
     V row[TILE_VECS];
     EDL_UNROLL
     for (int j = 0; j < TILE_VECS; j++)
         row[j] = V_LOAD(b + j * V_WIDTH);
+    if (keep) {
+        EDL_UNROLL
+        for (int j = 0; j < TILE_VECS; j++)
+            V_STORE(keep + j * V_WIDTH, row[j]);
+    }
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         V x = V_SPLAT(a[i * a_row]);
@@ -37,12 +42,11 @@ TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
 TILE_TARGET EDL_ALWAYS void
 TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
-         Ahead *ahead)
+         float *keep, Ahead *ahead)
 {
     V sum[TILE_ROWS][TILE_VECS];
-    const char *line = ahead->row;
     const char *next = ahead->tile;
-    int64_t at = ahead->at, width = ahead->width, next_at = 0, p = 0;
+    int64_t next_at = 0, p = 0;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -51,12 +55,8 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                 add ? V_LOAD(c + i * c_row + j * V_WIDTH) : V_SPLAT(0.0f);
     }
     for (; p + 4 <= k; p += 4) {
-        EDL_PREFETCH(line + at, 0);
-        at += 64;
-        if (at >= width) {
-            line += ahead->stride;
-            at = 0;
-        }
+        ask(&ahead->b);
+        ask(&ahead->a);
         if (p < 4 * TILE_ROWS * (TILE_WIDE / 16 + 1)) {
             EDL_PREFETCH(next + next_at, 1);
             next_at += 64;
@@ -67,17 +67,18 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
         }
         EDL_UNROLL
         for (int u = 0; u < 4; u++)
-            TILE_TERM(sum, a + u * a_col, a_row, b + u * b_row);
+            TILE_TERM(sum, a + u * a_col, a_row, b + u * b_row,
+                      keep ? keep + u * TILE_WIDE : keep);
         a += 4 * a_col;
         b += 4 * b_row;
+        keep = keep ? keep + 4 * TILE_WIDE : keep;
     }
     for (; p < k; p++) {
-        TILE_TERM(sum, a, a_row, b);
+        TILE_TERM(sum, a, a_row, b, keep);
         a += a_col;
         b += b_row;
+        keep = keep ? keep + TILE_WIDE : keep;
     }
-    ahead->row = line;
-    ahead->at = at;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -91,10 +92,13 @@ TILE_TARGET static void
 TILE_LINES(int64_t k, const float *a, int64_t a_row, const float *b,
            int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
 {
-    if (b_row == TILE_WIDE)
-        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, ahead);
+    float *keep = ahead->keep;
+    if (keep)
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, keep, ahead);
+    else if (b_row == TILE_WIDE)
+        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, NULL, ahead);
     else
-        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, ahead);
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, ahead);
 }
 
 /* or the rows of a term. */
@@ -102,10 +106,13 @@ TILE_TARGET static void
 TILE_TERMS(int64_t k, const float *a, int64_t a_col, const float *b,
            int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
 {
-    if (b_row == TILE_WIDE && a_col == TILE_ROWS)
-        TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, ahead);
+    float *keep = ahead->keep;
+    if (keep)
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, keep, ahead);
+    else if (b_row == TILE_WIDE && a_col == TILE_ROWS)
+        TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, NULL, ahead);
     else
-        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, ahead);
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, NULL, ahead);
 }
 
 static void

@@ -46,13 +46,37 @@ enum {
     MOST_ROWS = 8
 };
 
-/* What the next tiles read and write, asked for in time: lines of rows of
- * `width` bytes that lie `stride` bytes apart, and a tile of C. */
-typedef struct Ahead {
+/* Lines of memory to ask for: `rows` of `width` bytes that lie `stride` bytes
+ * apart, from `at` bytes of the first on; `rate` / 64 lines every four terms,
+ * evenly: what asks for much at once is waited for. */
+typedef struct Walk {
     const char *row;
-    int64_t at, width, stride;
-    const char *tile;
+    int64_t at, width, stride, rows;
+    int rate, due;
+} Walk;
+
+/* What the next tiles read and write, asked for in time. */
+typedef struct Ahead {
+    Walk b, a;        /* a panel of B, rows of A */
+    const char *tile; /* of C */
+    float *keep;      /* where the rows of b that a tile reads are kept */
 } Ahead;
+
+EDL_ALWAYS void
+ask(Walk *s)
+{
+    s->due += s->rate;
+    for (; s->due >= 64; s->due -= 64) {
+        EDL_PREFETCH(s->row + s->at, 0);
+        s->at += 64;
+        if (s->at < s->width)
+            continue;
+        s->row += s->stride;
+        s->at = 0;
+        if (--s->rows <= 0)
+            s->rate = s->due = 0;
+    }
+}
 
 typedef void TileFn(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                     const float *b, int64_t b_row, float *c, int64_t c_row,

@@ -69,18 +69,35 @@ forms(const Kernel *kernel, int64_t m, int64_t n, int64_t k)
     }
 }
 
+static void
+turn(int64_t rows, int64_t columns)
+{
+    fill(have, M * (N + PAD), 7);
+    edl_turn(have, rows + PAD, left, columns + PAD, rows, columns);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            if (have[j * (rows + PAD) + i] != left[i * (columns + PAD) + j]) {
+                printf("turn: %d of %d, %d of %d\n", (int)i, (int)rows,
+                       (int)j, (int)columns);
+                exit(1);
+            }
+}
+
 int
 main(void)
 {
     const int64_t sizes[][3] = {{1, 1, 1},   {3, 50, 5},   {8, 48, 8},
                                 {17, 16, 9}, {40, 97, 33}, {M, 23, 16},
-                                {9, N, K},   {M, N, 3}};
+                                {9, N, K},   {M, N, 3}, {66, 50, K}};
     const Kernel *end = kernels + sizeof kernels / sizeof *kernels;
     fill(left, sizeof left / sizeof *left, 1);
     fill(right, sizeof right / sizeof *right, 2);
     for (const Kernel *kernel = choose(); kernel < end; kernel++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             forms(kernel, sizes[i][0], sizes[i][1], sizes[i][2]);
+    turn(64, 128);
+    turn(37, 19);
+    turn(1, 5);
     printf("all right\n");
     return 0;
 }
