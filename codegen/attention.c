@@ -171,11 +171,27 @@ heads_floats(Kernel *k, const Heads *h, const Operand *o, const char *name,
     return (Operand){-1, DT_f32, 0, h->d, 1, name};
 }
 
+Operand
+heads_across(Kernel *k, const Heads *h, const Operand *o, const char *name,
+             const char *rows)
+{
+    Arena *a = k->cg->arena;
+    if (o->col != 1)
+        return *o;
+    emit_line(&k->out, "float %s[%" PRId64 "];", name, h->d * h->keys);
+    const char *items[] = {
+        name, arena_printf(a, "%" PRId64, h->keys), o->at,
+        arena_printf(a, "%" PRId64, o->row), rows,
+        arena_printf(a, "%" PRId64, h->d)};
+    emit_list(&k->out, "edl_turn(", items, 6, ");");
+    return (Operand){-1, DT_f32, 0, 1, h->keys, name};
+}
+
 void
 heads_product(Kernel *k, const TileProduct *p)
 {
     Emit *e = &k->out;
-    bool fixed = p->k[0] >= '0' && p->k[0] <= '9';
+    bool fixed = strspn(p->k, "0123456789") == strlen(p->k);
     emit_line(e, "%sconst EdlProduct %s = {", fixed ? "static " : "", p->name);
     emit_line(e,
               "    %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
@@ -185,8 +201,8 @@ heads_product(Kernel *k, const TileProduct *p)
                            p->a,
                            p->b,
                            p->c,
-                           "0",
-                           p->m,
+                           p->m0,
+                           p->m1,
                            "0",
                            p->n,
                            p->add};
@@ -216,4 +232,87 @@ heads_seen(Kernel *k, const Heads *h, const char *t, const char *n)
     }
     emit_line(e, "int64_t seen = %s + %" PRId64 " - s0;", t, h->shift + 1);
     emit_line(e, "seen = seen < 0 ? 0 : seen > %s ? %s : seen;", n, n);
+}
+
+/* ---- the parts of a tile that are seen ---- */
+
+/* "const int64_t NAME1 = .." */
+static void
+emit_end(Kernel *k, const char *name, const char *n)
+{
+    emit_line(&k->out,
+              "const int64_t %s1 = %s0 + step < %s ? %s0 + step : %s;", name,
+              name, n, name, n);
+}
+
+/* "int64_t NAME", between lo and hi. */
+static void
+emit_between(Kernel *k, const char *name, const char *value, const char *lo,
+             const char *hi)
+{
+    emit_line(&k->out, "int64_t %s = %s;", name, value);
+    emit_line(&k->out, "%s = %s < %s ? %s : %s > %s ? %s : %s;", name, name, lo,
+              lo, name, hi, hi, name);
+}
+
+Part
+heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
+           const char *n)
+{
+    Part p = {.t0 = t0, .rows = rows, .n = n};
+    if (h->causal)
+        emit_line(&k->out,
+                  "const int64_t step = %s + %" PRId64 " - s0 < %s ? 16 : %d;",
+                  t0, h->shift + 1, n, ATTENTION_TILE);
+    return p;
+}
+
+/* At least one key, so that a product is written where none is seen. */
+void
+heads_open_queries(Kernel *k, const Heads *h, Part *p)
+{
+    p->q0 = "0";
+    p->q1 = p->rows;
+    p->k0 = "0";
+    p->k1 = p->n;
+    p->open = h->causal;
+    if (!h->causal)
+        return;
+    p->q0 = "q0";
+    p->q1 = "q1";
+    p->k1 = "k1";
+    emit_open(&k->out, "for (int64_t q0 = 0; q0 < %s; q0 += step)", p->rows);
+    emit_end(k, "q", p->rows);
+    emit_between(k, "k1",
+                 arena_printf(k->cg->arena, "%s + q1 + %" PRId64 " - s0", p->t0,
+                              h->shift),
+                 "1", p->n);
+}
+
+void
+heads_open_keys(Kernel *k, const Heads *h, Part *p)
+{
+    p->q0 = "0";
+    p->q1 = p->rows;
+    p->k0 = "0";
+    p->k1 = p->n;
+    p->open = h->causal;
+    if (!h->causal)
+        return;
+    p->q0 = "q0";
+    p->k0 = "k0";
+    p->k1 = "k1";
+    emit_open(&k->out, "for (int64_t k0 = 0; k0 < %s; k0 += step)", p->n);
+    emit_end(k, "k", p->n);
+    emit_between(k, "q0",
+                 arena_printf(k->cg->arena, "s0 + k0 - %s - %" PRId64, p->t0,
+                              h->shift),
+                 "0", p->rows);
+}
+
+void
+heads_close(Kernel *k, const Part *p)
+{
+    if (p->open)
+        emit_close(&k->out, "");
 }

@@ -56,10 +56,14 @@ void heads_put(Kernel *k, const Operand *o, const char *row, const char *col,
 Operand heads_floats(Kernel *k, const Heads *h, const Operand *o,
                      const char *name, const char *first, const char *rows,
                      int64_t most);
-/* A call of edl_matmul: [m, k] @ [k, n] into c. */
+/* What products read by columns: a copy of `rows` rows of o, an operand of
+ * floats, with its columns as rows, in an array `name`; or o, if it lies so. */
+Operand heads_across(Kernel *k, const Heads *h, const Operand *o,
+                     const char *name, const char *rows);
+/* A call of edl_matmul: rows m0 to m1 of [.., k] @ [k, n] into c. */
 typedef struct TileProduct {
     const char *name; /* of its EdlProduct */
-    const char *m, *n, *k;
+    const char *m0, *m1, *n, *k;
     const char *a, *b, *c;
     int64_t a_row, a_col, b_row, b_col, c_row;
     const char *add;
@@ -69,6 +73,22 @@ void heads_product(Kernel *k, const TileProduct *p);
  * on; answers its C text, a number where it is always the same. */
 const char *heads_left(Kernel *k, const char *name, const char *n, int64_t each,
                        const char *first, bool whole);
+/* The tile of queries from t0 and keys from s0, as C text: how many there are,
+ * and in products, where a causal tile has parts that are not seen at all, 16
+ * at a time: `step`. */
+typedef struct Part {
+    const char *t0, *rows, *n;
+    const char *q0, *q1; /* queries of a product, */
+    const char *k0, *k1; /* and keys */
+    bool open;           /* a loop */
+} Part;
+Part heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
+                const char *n);
+/* Opens: queries q0 to q1, and the first k1 keys, those that they see; */
+void heads_open_queries(Kernel *k, const Heads *h, Part *p);
+/* or keys k0 to k1, and the queries that see them, those from q0 on. */
+void heads_open_keys(Kernel *k, const Heads *h, Part *p);
+void heads_close(Kernel *k, const Part *p);
 /* "int64_t seen": keys of the tile at s0 that query `t` may look at. */
 void heads_seen(Kernel *k, const Heads *h, const char *t, const char *n);
 

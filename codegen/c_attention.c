@@ -154,14 +154,20 @@ emit_tile(Kernel *k, Forward *f, const Operand *q)
     Operand key = heads_floats(k, h, &f->k, "key", "s0", f->n, h->keys);
     Operand value = heads_floats(k, h, &f->v, "value", "s0", f->n, h->keys);
     const char *d = arena_printf(a, "%" PRId64, h->d);
-    heads_product(k, &(TileProduct){"by_key", f->rows, f->n, d, q->at, key.at,
-                                    "score", q->row, q->col, key.col, key.row,
-                                    h->keys, "0"});
+    key = heads_across(k, h, &key, "key_across", f->n);
+    Part p = heads_part(k, h, f->t0, f->rows, f->n);
+    heads_open_queries(k, h, &p);
+    heads_product(k, &(TileProduct){"by_key", p.q0, p.q1, p.k1, d, q->at,
+                                    key.at, "score", q->row, q->col, key.col,
+                                    key.row, h->keys, "0"});
+    heads_close(k, &p);
     emit_scores(k, f);
     emit_weights(k, f);
-    heads_product(k, &(TileProduct){"by_value", f->rows, d, f->n, "score",
+    heads_open_queries(k, h, &p);
+    heads_product(k, &(TileProduct){"by_value", p.q0, p.q1, d, p.k1, "score",
                                     value.at, "out", h->keys, 1, value.row,
                                     value.col, h->d, "1"});
+    heads_close(k, &p);
 }
 
 static void

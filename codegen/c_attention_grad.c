@@ -176,33 +176,38 @@ emit_row(Kernel *k, const Backward *b, const char *t0)
 
 /* dq (+)= ds @ k */
 static void
-emit_dq(Kernel *k, const Backward *b, const char *key, int64_t row, int64_t col)
+emit_dq(Kernel *k, const Backward *b, const Operand *key, const char *t0)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     bool one = h->s <= h->keys; /* block of keys */
     const char *d = arena_printf(a, "%" PRId64, h->d);
+    Part q = {.t0 = t0, .rows = b->rows, .n = b->n};
+    if (!b->straight)
+        emit_line(e, "float part[%" PRId64 "];", h->queries * h->d);
+    heads_open_queries(k, h, &q);
     TileProduct p = {"to_query",
-                     b->rows,
+                     q.q0,
+                     q.q1,
                      d,
-                     b->n,
+                     q.k1,
                      "ds",
-                     key,
+                     key->at,
                      b->dq.at,
                      h->keys,
                      1,
-                     row,
-                     col,
+                     key->row,
+                     key->col,
                      b->dq.row,
                      one ? "0" : "s0 > 0"};
     if (!b->straight) {
-        emit_line(e, "float part[%" PRId64 "];", h->queries * h->d);
         p.c = "part";
         p.c_row = h->d;
         p.add = "0";
     }
     heads_product(k, &p);
+    heads_close(k, &q);
     if (b->straight)
         return;
     const char *part = arena_printf(a, "part[i * %" PRId64 " + d]", h->d);
@@ -216,39 +221,76 @@ emit_dq(Kernel *k, const Backward *b, const char *key, int64_t row, int64_t col)
     e->indent -= 2;
 }
 
+/* Keys as what products read by rows, and both by columns. */
+typedef struct Keys {
+    Operand key, key_across, value_across;
+} Keys;
+
+/* The weights of the tile, and dy @ v. */
 static void
-emit_tile(Kernel *k, const Backward *b, const Operand *key,
-          const Operand *value, const char *t0)
+emit_weights(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
+             const Keys *s, Part *p)
 {
-    Emit *e = &k->out;
+    const Heads *h = &b->h;
+    const Operand *key = &s->key_across, *value = &s->value_across;
+    const char *d = arena_printf(k->cg->arena, "%" PRId64, h->d);
+    heads_open_queries(k, h, p);
+    heads_product(k, &(TileProduct){"by_key", p->q0, p->q1, p->k1, d, q->at,
+                                    key->at, "weight", q->row, q->col, key->col,
+                                    key->row, h->keys, "0"});
+    heads_product(k, &(TileProduct){"by_value", p->q0, p->q1, p->k1, d, dy->at,
+                                    value->at, "ds", dy->row, dy->col,
+                                    value->col, value->row, h->keys, "0"});
+    heads_close(k, p);
+    emit_open(&k->out, "for (int64_t i = 0; i < %s; i++)", b->rows);
+    emit_row(k, b, p->t0);
+    emit_close(&k->out, "");
+}
+
+/* dv += weights' @ dy, dk += ds' @ q */
+static void
+emit_dkv(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
+         Part *p)
+{
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     const char *d = arena_printf(a, "%" PRId64, h->d);
+    heads_open_keys(k, h, p);
+    bool all = strcmp(p->q0, "0") == 0;
+    const char *rows = all ? p->rows : arena_printf(a, "%s - q0", p->rows);
+    const char *skip = heads_step(a, p->q0, h->keys);
+    heads_product(k, &(TileProduct){"to_value", p->k0, p->k1, d, rows,
+                                    arena_printf(a, "weight%s", skip),
+                                    arena_printf(a, "%s%s", dy->at,
+                                                 heads_step(a, p->q0, dy->row)),
+                                    "dv", 1, h->keys, dy->row, dy->col, h->d,
+                                    "1"});
+    heads_product(k, &(TileProduct){"to_key", p->k0, p->k1, d, rows,
+                                    arena_printf(a, "ds%s", skip),
+                                    arena_printf(a, "%s%s", q->at,
+                                                 heads_step(a, p->q0, q->row)),
+                                    "dk", 1, h->keys, q->row, q->col, h->d,
+                                    "1"});
+    heads_close(k, p);
+}
+
+static void
+emit_tile(Kernel *k, const Backward *b, const Keys *keys, const char *t0)
+{
+    const Heads *h = &b->h;
     Operand q = heads_floats(k, h, &b->q, "query", "0", b->rows, h->queries);
     Operand dy = heads_floats(k, h, &b->dy, "given", "0", b->rows, h->queries);
-    emit_line(e, "float weight[%" PRId64 "], ds[%" PRId64 "];",
+    emit_line(&k->out, "float weight[%" PRId64 "], ds[%" PRId64 "];",
               h->queries * h->keys, h->queries * h->keys);
-    heads_product(k, &(TileProduct){"by_key", b->rows, b->n, d, q.at, key->at,
-                                    "weight", q.row, q.col, key->col, key->row,
-                                    h->keys, "0"});
-    heads_product(k, &(TileProduct){"by_value", b->rows, b->n, d, dy.at,
-                                    value->at, "ds", dy.row, dy.col, value->col,
-                                    value->row, h->keys, "0"});
-    emit_open(e, "for (int64_t i = 0; i < %s; i++)", b->rows);
-    emit_row(k, b, t0);
-    emit_close(e, "");
-    heads_product(k,
-                  &(TileProduct){"to_value", b->n, d, b->rows, "weight", dy.at,
-                                 "dv", 1, h->keys, dy.row, dy.col, h->d, "1"});
-    heads_product(k, &(TileProduct){"to_key", b->n, d, b->rows, "ds", q.at,
-                                    "dk", 1, h->keys, q.row, q.col, h->d, "1"});
-    emit_dq(k, b, key->at, key->row, key->col);
+    Part p = heads_part(k, h, t0, b->rows, b->n);
+    emit_weights(k, b, &q, &dy, keys, &p);
+    emit_dkv(k, b, &q, &dy, &p);
+    emit_dq(k, b, &keys->key, t0);
 }
 
 /* The blocks of queries of all heads of the group. */
 static void
-emit_queries(Kernel *k, Backward *b, const Loops *s, const Operand *key,
-             const Operand *value)
+emit_queries(Kernel *k, Backward *b, const Loops *s, const Keys *keys)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
@@ -273,7 +315,7 @@ emit_queries(Kernel *k, Backward *b, const Loops *s, const Operand *key,
     here.rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h->t),
                            h->queries, t0, h->t % h->queries == 0);
     start_block(k, &here, s, heads ? "i7" : "0", t0);
-    emit_tile(k, &here, key, value, t0);
+    emit_tile(k, &here, keys, t0);
     if (blocks)
         emit_close(e, "");
     if (heads)
@@ -290,9 +332,11 @@ emit_keys(Kernel *k, Backward *b, const Loops *s)
                       h->s % h->keys == 0);
     emit_line(e, "float dk[%" PRId64 "] = {0}, dv[%" PRId64 "] = {0};",
               h->keys * h->d, h->keys * h->d);
-    Operand key = heads_floats(k, h, &b->k, "key", "s0", b->n, h->keys);
     Operand value = heads_floats(k, h, &b->v, "value", "s0", b->n, h->keys);
-    emit_queries(k, b, s, &key, &value);
+    Keys keys = {.key = heads_floats(k, h, &b->k, "key", "s0", b->n, h->keys)};
+    keys.key_across = heads_across(k, h, &keys.key, "key_across", b->n);
+    keys.value_across = heads_across(k, h, &value, "value_across", b->n);
+    emit_queries(k, b, s, &keys);
     emit_open(e, "for (int64_t j = 0; j < %s; j++)", b->n);
     emit_open(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
     heads_put(k, &b->dk, "s0 + j", "d",
