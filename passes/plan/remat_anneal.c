@@ -100,8 +100,8 @@ try_move(RematSearch *s)
         }
     }
     sequence_undo(q);
-    if (q->full)
-        sequence_spread(q);
+    if (q->full >= 0)
+        sequence_make_room(q);
 }
 
 static void

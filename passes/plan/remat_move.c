@@ -131,27 +131,51 @@ quiet_slot(Mover *m, int from, int to)
     return best;
 }
 
+/* A run whose value is live over slot t and not read there, or -1. */
+static int
+probe_live(Mover *m, int t)
+{
+    const Sequence *q = &m->q;
+    int here = q->node[q->at[t]];
+    for (int i = 0; t > 0 && i < PROBES; i++) {
+        int r = q->at[below(m, t)];
+        if (r >= 0 && q->slot[q->last[r]] > t &&
+            !flat_reads(q->g, here, q->node[r]))
+            return r;
+    }
+    return -1;
+}
+
+/* Of the values of two runs, the one that takes less time for a byte. */
+static int
+cheaper(const Sequence *q, int r, int s)
+{
+    const FlatGraph *g = q->g;
+    int u = q->node[r], v = q->node[s];
+    return (double)g->time[u] * g->bytes[v] <= (double)g->time[v] * g->bytes[u]
+               ? r
+               : s;
+}
+
 /* Takes a value that is live over a crowded slot of [from, to) and not read
- * there, and runs it again before its next read. */
+ * there, by a coin the cheaper one of two, and runs it again before its next
+ * read. */
 static bool
 evict(Mover *m, int from, int to)
 {
     Sequence *q = &m->q;
     int t = crowded_slot(m, from, to);
-    if (q->at[t] < 0)
+    int r = q->at[t] < 0 ? -1 : probe_live(m, t);
+    if (r < 0)
         return false;
-    int here = q->node[q->at[t]];
-    for (int i = 0; t > 0 && i < PROBES; i++) {
-        int r = q->at[below(m, t)];
-        if (r < 0 || q->slot[q->last[r]] <= t ||
-            flat_reads(q->g, here, q->node[r]))
-            continue;
-        m->again = 1 + below(m, 4);
-        int room = CHAIN;
-        int y = q->at[quiet_slot(m, t + 1, sequence_next_read(q, r, t))];
-        return run_again(m, q->node[r], y, &room);
+    if (draw(&m->random) & 1) {
+        int other = probe_live(m, t);
+        r = other < 0 ? r : cheaper(q, r, other);
     }
-    return false;
+    m->again = 1 + below(m, 4);
+    int room = CHAIN;
+    int y = q->at[quiet_slot(m, t + 1, sequence_next_read(q, r, t))];
+    return run_again(m, q->node[r], y, &room);
 }
 
 /* A run of a node that ran before, or -1. */

@@ -82,6 +82,10 @@ flat_graph(Arena *a, const CostGraph *g)
 
 /* ---- the sequence as a whole ---- */
 
+/* Around a slot that has no room: slots that are looked at to each side, and
+ * of how many one must be empty. */
+enum { ROOM = 32, LEAST_EMPTY = 8 };
+
 static int
 slots_for(int runs)
 {
@@ -102,7 +106,8 @@ void
 sequence_init(Sequence *q, Arena *a, const FlatGraph *g)
 {
     int runs = 4 * g->n + 64, slots = slots_for(runs);
-    *q = (Sequence){.g = g, .capacity = runs, .limit = INT32_MAX / 4};
+    *q = (Sequence){.g = g, .capacity = runs, .limit = INT32_MAX / 4,
+                    .full = -1};
     q->at = ARENA_ARRAY(a, int32_t, slots);
     q->over = ARENA_ARRAY(a, int32_t, slots);
     q->old_over = ARENA_ARRAY(a, int32_t, slots);
@@ -231,19 +236,66 @@ sequence_spread(Sequence *q)
         q->slot[runs[i]] = slot;
     }
     fill_loads(q);
-    q->full = false;
+    q->full = -1;
+}
+
+/* What lives across the empty slot t, by the slot behind it. */
+int32_t
+sequence_across(const Sequence *q, int t)
+{
+    int r = t + 1 < q->slots ? q->at[t + 1] : -1;
+    if (t + 1 >= q->slots)
+        return -q->limit - SEQUENCE_EMPTY;
+    return r < 0 ? q->over[t + 1]
+                 : q->over[t + 1] - q->g->bytes[q->node[r]] - SEQUENCE_EMPTY;
+}
+
+/* Spreads the empty ones of these slots; loads go along with the runs. */
+static void
+spread_part(Sequence *q, int from, int to)
+{
+    int n = 0;
+    int32_t *runs = q->spare + q->n_spare, *over = q->old_over + from;
+    for (int t = from; t < to; t++) {
+        if (q->at[t] < 0)
+            continue;
+        runs[n] = q->at[t];
+        over[n++] = q->over[t];
+        q->at[t] = -1;
+    }
+    for (int i = 0; i < n; i++) {
+        int slot = from + (int)((int64_t)i * (to - from) / n);
+        q->at[slot] = runs[i];
+        q->slot[runs[i]] = slot;
+        q->over[slot] = over[i];
+    }
+    for (int t = to - 1; t >= from; t--)
+        if (q->at[t] < 0)
+            q->over[t] = sequence_across(q, t);
+    q->touched_from = from < q->touched_from ? from : q->touched_from;
+    q->touched_to = to > q->touched_to ? to - 1 : q->touched_to;
+    q->work += (to - from) / 8;
+    q->full = -1;
+}
+
+void
+sequence_make_room(Sequence *q)
+{
+    for (int reach = ROOM; reach < q->slots / 3; reach *= 2) {
+        int from = q->full > reach ? q->full - reach : 0, empty = 0;
+        int to = q->full + reach < q->slots ? q->full + reach : q->slots;
+        for (int t = from; t < to; t++)
+            empty += q->at[t] < 0;
+        if (empty >= (to - from) / LEAST_EMPTY) {
+            spread_part(q, from, to);
+            return;
+        }
+    }
+    q->work += q->slots / 4;
+    sequence_spread(q);
 }
 
 /* ---- questions ---- */
-
-int
-sequence_latest(const Sequence *q, int v, int t)
-{
-    int r = q->final[v];
-    while (r >= 0 && q->slot[r] >= t)
-        r = q->prev[r];
-    return r;
-}
 
 int
 sequence_first(const Sequence *q, int v)

@@ -52,7 +52,7 @@ typedef struct Sequence {
     int64_t old_time, old_excess;
     int old_n, old_spare;
     int64_t work; /* grows with what edits cost, the same on every machine */
-    bool full; /* an edit failed for want of room: sequence_spread helps */
+    int full; /* slot at which an edit found no room, or -1 */
 } Sequence;
 
 enum { SEQUENCE_EMPTY = 1 << 30 };
@@ -69,9 +69,19 @@ void sequence_set_limit(Sequence *q, int32_t limit);
 int32_t sequence_peak(const Sequence *q);
 /* Spreads the empty slots evenly. Slots get other numbers. */
 void sequence_spread(Sequence *q);
+/* In the same way, around q->full, and not between begin and undo. */
+void sequence_make_room(Sequence *q);
 
 /* The run of node v that a reader at slot t reads, or -1. */
-int sequence_latest(const Sequence *q, int v, int t);
+static inline int
+sequence_latest(const Sequence *q, int v, int t)
+{
+    int r = q->final[v];
+    while (r >= 0 && q->slot[r] >= t)
+        r = q->prev[r];
+    return r;
+}
+
 /* The first slot behind t whose run reads the run r. */
 int sequence_next_read(const Sequence *q, int r, int t);
 /* The slots before which the run r may go with the same readers: from behind

@@ -1,6 +1,6 @@
 #include "passes/plan/sequence_log.h"
 
-enum { CHUNK = 32, EDIT_WORK = 8 };
+enum { CHUNK = 32, PIECE = 8, EDIT_WORK = 8 };
 
 /* ---- the log ---- */
 
@@ -77,7 +77,7 @@ positive(int32_t x)
 
 /* Adds to the loads of n slots, at most CHUNK; returns what the excess
  * grows by. */
-static int32_t
+static inline int32_t
 add_chunk(int32_t *over, int n, int32_t bytes)
 {
     int32_t change = 0;
@@ -99,6 +99,8 @@ add_load(Sequence *q, int from, int to, int32_t bytes)
     int t = from;
     for (; t + CHUNK <= to + 1; t += CHUNK)
         q->excess += add_chunk(q->over + t, CHUNK, bytes);
+    for (; t + PIECE <= to + 1; t += PIECE)
+        q->excess += add_chunk(q->over + t, PIECE, bytes);
     q->excess += add_chunk(q->over + t, to + 1 - t, bytes);
 }
 
@@ -111,19 +113,12 @@ place(Sequence *q, int r, int slot)
     set(q, &q->at[slot], r);
 }
 
-/* What lives across slot t, which is empty, from the slot behind it. */
+/* Empties slot t, which lies before that of a run that slid out of it. */
 static void
 set_hole(Sequence *q, int t)
 {
-    int32_t across = -q->limit - SEQUENCE_EMPTY;
     set(q, &q->at[t], -1);
-    if (t + 1 < q->slots) {
-        int r = q->at[t + 1];
-        across = q->over[t + 1];
-        if (r >= 0)
-            across -= q->g->bytes[q->node[r]] + SEQUENCE_EMPTY;
-    }
-    set_over(q, t, across);
+    set_over(q, t, sequence_across(q, t));
 }
 
 static int
@@ -161,7 +156,7 @@ make_hole(Sequence *q, int t)
         if (right < q->slots && q->at[right] < 0)
             return d == 0 ? right : slide_right(q, t, right);
     }
-    q->full = true;
+    q->full = t;
     return -1;
 }
 

@@ -13,6 +13,7 @@ struct SequenceChange {
 enum { SEQUENCE_REACH = 24 };
 
 SequenceChange *sequence_new_log(Arena *a, int n);
+int32_t sequence_across(const Sequence *q, int t);
 int sequence_first(const Sequence *q, int v);
 
 #endif

@@ -118,8 +118,8 @@ run(uint32_t x)
             edit_once(&q, &x);
         if (draw(&x, 2))
             sequence_undo(&q);
-        if (q.full)
-            sequence_spread(&q);
+        if (q.full >= 0)
+            sequence_make_room(&q);
         Arena *scratch = arena_new();
         ok = edit % 20 > 0 || check(scratch, g, &q, edit);
         arena_free(scratch);

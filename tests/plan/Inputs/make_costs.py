@@ -1,6 +1,6 @@
 """make_costs.py KIND NODES SEED: prints a cost graph of about so many nodes.
-KIND: chain, unet, resnet, transformer (forward and backward passes of such
-networks) or layered (random layers without a backward pass)."""
+KIND: chain, vgg, unet, resnet, mobilenet, densenet, inception, transformer
+(forward and backward passes of such networks) or layered (random layers without a backward pass)."""
 import random
 import sys
 
@@ -18,21 +18,22 @@ class Net:
         return len(self.rows) - 1
 
     def backward(self):
+        """The gradient of a node reads it, its readers and their gradients."""
         rows, rng = self.rows, self.rng
-        grad = {}    # of a node: the node of its gradient's last part
         last = len(rows) - 1
         rows.append(("backward", rng.randint(1, 40) * 5, 128, [last]))
-        grad[last] = len(rows) - 1
-        readers = {}
+        readers = {last: [last + 1]}
         for v in range(last + 1):
             for u in rows[v][3]:
                 readers.setdefault(u, []).append(v)
+        grad = {}
         for v in range(last, -1, -1):
-            _, time, size, inputs = rows[v]
-            parts = [grad[v]] if v == last else \
-                sorted({grad[w] for w in readers.get(v, [])})
-            rows.append(("backward", int(time * rng.uniform(1.2, 2.8)) + 1,
-                         size, sorted(set(inputs + [v] + parts))))
+            ways = readers.get(v, [])
+            time = sum(rows[w][1] * rng.uniform(1.2, 2.8) / len(rows[w][3])
+                       for w in ways)
+            inputs = {v, *ways, *(grad[w] for w in ways if w in grad)}
+            rows.append(("backward", int(time) + 1, rows[v][2],
+                         sorted(inputs)))
             grad[v] = len(rows) - 1
         return rows
 
@@ -118,38 +119,134 @@ def transformer(n, rng):
     return net.backward()
 
 
+def vgg(n, rng):
+    """Convolutions and pools; small layers without space at the end."""
+    net, unit = Net(rng), 1 << rng.randint(24, 30)
+    stages, v = 5, net.add(rng.randint(100, 400), unit)
+    each = max(1, ((n - 1) // 2 - stages - 5) // stages)
+    for level in range(stages):
+        for _ in range(each):
+            v = net.add(rng.randint(250, 600), size_at(level, unit), v)
+        v = net.add(rng.randint(100, 200), size_at(level + 2, unit), v)
+    for part in (256, 256, 1024, 1024, 4096):
+        v = net.add(rng.randint(10, 250), unit // part, v)
+    return net.backward()
+
+
+def mobilenet(n, rng):
+    """Convolutions of single channels, then of single points."""
+    net, unit = Net(rng), 1 << rng.randint(20, 26)
+    blocks = max(1, ((n - 1) // 2 - 2) // 6)
+    v = net.add(rng.randint(100, 500), unit)
+    for b in range(blocks):
+        level = b * 5 // blocks
+        more = 1 if b and level == (b - 1) * 5 // blocks else 2
+        for part in (more, 1):
+            size = size_at(level, unit) * more // part
+            v = net.add(rng.randint(200, 700), size, v)
+            v = net.add(rng.randint(60, 300), size, v)
+            v = net.add(rng.randint(40, 120), size, v)
+    net.add(rng.randint(20, 100), size_at(6, unit), v)
+    return net.backward()
+
+
+def densenet(n, rng):
+    """Every layer reads all before it in its block, put together."""
+    net, unit = Net(rng), 1 << rng.randint(18, 24)
+    layers = max(4, ((n - 1) // 2 - 14) // 7)
+    x, width = net.add(rng.randint(100, 500), 4 * unit), 4
+    for level in range(4):
+        def add(time, channels, *inputs):
+            return net.add(time, size_at(2 * level, unit) * channels, *inputs)
+        for _ in range(max(1, layers * (2, 4, 8, 6)[level] // 20)):
+            v = add(rng.randint(60, 200), width, x)
+            v = add(rng.randint(40, 120), width, v)
+            v = add(rng.randint(200, 500), 4, v)
+            v = add(rng.randint(60, 200), 4, v)
+            v = add(rng.randint(40, 120), 4, v)
+            v = add(rng.randint(200, 700), 1, v)
+            width += 1
+            x = add(rng.randint(30, 90), width, x, v)
+        v = add(rng.randint(60, 200), width, x)
+        width //= 2
+        v = add(rng.randint(200, 500), width, v)
+        x = net.add(rng.randint(30, 90),
+                    size_at(2 * level + 2, unit) * width, v)
+    net.add(rng.randint(20, 100), 1000, x)
+    return net.backward()
+
+
+def inception(n, rng):
+    """Four ways side by side, put together."""
+    net, unit = Net(rng), 1 << rng.randint(20, 26)
+    modules = max(1, ((n - 1) // 2 - 8) // 23)
+    x = net.add(rng.randint(100, 500), 4 * unit)
+    for m in range(modules):
+        size, ends = size_at(m * 4 // modules, unit), []
+        for convs in (1, 2, 3, 1):
+            v = x
+            if convs == 1 and ends:
+                v = net.add(rng.randint(40, 120), 4 * size, x)
+            for _ in range(convs):
+                v = net.add(rng.randint(200, 700), size, v)
+                v = net.add(rng.randint(60, 300), size, v)
+                v = net.add(rng.randint(40, 120), size, v)
+            ends.append(v)
+        x = net.add(rng.randint(30, 90), 4 * size, *ends)
+    net.add(rng.randint(20, 100), 1000, x)
+    return net.backward()
+
+
 def layered(n, rng):
-    rows, layers, v = [], [], 0
+    """Random layers between a first and a last node, as they come or depth
+    first."""
+    rows, layers = [("forward", 0, rng.randint(20, 100) * 10, [])], [[0]]
     width = max(2, round(n ** 0.5 / rng.choice((1, 1.5, 2, 3))))
-    far = rng.choice((0.02, 0.1, 0.3))
-    while v < n:
+    far = rng.choice((0.06, 0.3, 0.5))
+    while len(rows) < n - 1:
         layer = []
-        for _ in range(min(n - v, rng.randint(1, 2 * width))):
-            inputs = set()
-            if layers:
-                inputs = {u for u in layers[-1] if rng.random() < 0.4}
-                inputs |= {rng.choice(layers[-1])}
-                while rng.random() < far * 3:
-                    inputs.add(rng.randrange(v - len(layer)))
+        for _ in range(min(n - 1 - len(rows), rng.randint(1, 2 * width))):
+            inputs = {u for u in layers[-1] if rng.random() < 0.4}
+            inputs |= {rng.choice(layers[-1])}
+            while rng.random() < far:
+                inputs.add(rng.randrange(len(rows) - len(layer)))
             size = rng.choice((rng.randint(8, 100), rng.randint(50, 250),
                                rng.randint(200, 700))) * 10
             rows.append(("forward", rng.randint(1, 1000), size,
                          sorted(inputs)))
-            layer.append(v)
-            v += 1
+            layer.append(len(rows) - 1)
         read = {u for w in layer for u in rows[w][3]}
-        for u in layers[-1] if layers else []:
+        for u in layers[-1]:
             if u not in read:
                 rows[rng.choice(layer)][3].append(u)
         layers.append(layer)
-    return rows
+    rows.append(("forward", 0, rng.randint(20, 500) * 10, layers[-1]))
+    return depth_first(rows) if rng.random() < 0.5 else rows
+
+
+def depth_first(rows):
+    order, number = [], {}
+    stack = [(len(rows) - 1, False)]
+    while stack:
+        v, made = stack.pop()
+        if v in number:
+            continue
+        if made:
+            number[v] = len(order)
+            order.append(v)
+            continue
+        stack.append((v, True))
+        stack += [(u, False) for u in sorted(rows[v][3], reverse=True)]
+    return [(*rows[v][:3], sorted(number[u] for u in rows[v][3]))
+            for v in order]
 
 
 def main():
     kind, n, seed = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     rng = random.Random(f"{kind} {n} {seed}")
-    make = {"chain": chain, "unet": unet, "resnet": resnet,
-            "transformer": transformer, "layered": layered}[kind]
+    make = {f.__name__: f for f in (chain, vgg, unet, resnet, mobilenet,
+                                    densenet, inception, transformer,
+                                    layered)}[kind]
     print("name,phase,time,bytes,inputs")
     for i, (phase, time, size, inputs) in enumerate(make(n, rng)):
         names = " ".join(f"n{u}" for u in inputs)
