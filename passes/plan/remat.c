@@ -6,7 +6,7 @@
 /* Work of one unit of effort. Of the smallest limit: the part of the effort
  * that the first search takes, and that each step down takes; the part of the
  * peak that a step is worth; how often one byte below is tried. */
-enum { WORK = 700000, FIRST = 4, STEP = 4, SQUEEZES = 2, PARTS = 256,
+enum { WORK = 850000, FIRST = 4, STEP = 4, SQUEEZES = 2, PARTS = 256,
        TRIES = 4 };
 
 /* A point of a curve takes this part of the effort. */
@@ -14,7 +14,7 @@ enum { SHARE = 4 };
 
 /* Tiny graphs need less work. Graphs of a few nodes gain more by beginning
  * anew, large ones by cooling slowly. */
-enum { TINY = 64, FEW = 150, REHEATS = 3, WIDE = 80 };
+enum { TINY = 80, FEW = 150, REHEATS = 3, WIDE = 80 };
 
 /* From the unplanned order, with the limit coming down as it cools. */
 static const RematCooling first = {
@@ -128,7 +128,7 @@ new_search(const Planner *p, Arena *a, int64_t limit)
 static int
 quick(const CostGraph *g)
 {
-    return g->n > WIDE ? PROVE_QUICK / 2 : PROVE_QUICK;
+    return g->n > WIDE ? PROVE_QUICK / 4 : PROVE_QUICK;
 }
 
 /* The plan within the limit, in out; and, found or not, in tight what is

@@ -135,10 +135,11 @@ quiet_slot(Mover *m, int from, int to)
 static int
 probe_live(Mover *m, int t)
 {
-    const Sequence *q = &m->q;
+    Sequence *q = &m->q;
     int here = q->node[q->at[t]];
     for (int i = 0; t > 0 && i < PROBES; i++) {
         int r = q->at[below(m, t)];
+        q->work++;
         if (r >= 0 && q->slot[q->last[r]] > t &&
             !flat_reads(q->g, here, q->node[r]))
             return r;
@@ -185,6 +186,7 @@ probe_repeated(Mover *m)
     Sequence *q = &m->q;
     for (int i = 0; i < 2 * PROBES; i++) {
         int r = q->at[below(m, q->slots)];
+        q->work++;
         if (r >= 0 && q->prev[r] >= 0)
             return r;
     }

@@ -151,10 +151,13 @@ make_hole(Sequence *q, int t)
     q->work += EDIT_WORK;
     for (int d = 0; d < SEQUENCE_REACH; d++) {
         int left = t - 1 - d, right = t + d;
-        if (left >= 0 && q->at[left] < 0)
+        bool to_left = left >= 0 && q->at[left] < 0;
+        if (!to_left && (right >= q->slots || q->at[right] >= 0))
+            continue;
+        q->work += d;
+        if (to_left)
             return d == 0 ? left : slide_left(q, t, left);
-        if (right < q->slots && q->at[right] < 0)
-            return d == 0 ? right : slide_right(q, t, right);
+        return d == 0 ? right : slide_right(q, t, right);
     }
     q->full = t;
     return -1;
