@@ -222,6 +222,21 @@ find(const char *arg, CommandId command, const char **value)
     return NULL;
 }
 
+/* "; it is one of plan, run" where other commands have the flag. */
+static bool
+print_owners(const char *flag)
+{
+    const char *before = "; it is one of ";
+    for (int i = 0; i < OPTION_COUNT; i++)
+        for (int c = 0; !strcmp(option_info[i].flag, flag) && c < CMD_COUNT;
+             c++)
+            if (command_info[c].help && option_info[i].commands >> c & 1) {
+                fprintf(stderr, "%s%s", before, command_info[c].name);
+                before = ", ";
+            }
+    return before[0] == ',';
+}
+
 static bool
 unknown_flag(Arena *a, CommandId command, const char *arg)
 {
@@ -232,8 +247,9 @@ unknown_flag(Arena *a, CommandId command, const char *arg)
             legal[n++] = option_info[i].flag;
     const char *flag = arena_strndup(a, arg, strcspn(arg, "="));
     const char *near = diag_nearest(flag, legal, n);
-    fprintf(stderr, "edlc: unknown flag %s", flag);
-    if (near)
+    fprintf(stderr, "edlc: unknown flag %s of %s", flag,
+            command_info[command].name);
+    if (!print_owners(flag) && near)
         fprintf(stderr, "; did you mean %s?", near);
     fprintf(stderr, "\nflags are:");
     for (int i = 0; i < n; i++)
@@ -288,6 +304,11 @@ unknown_command(const char *word)
         if (command_info[i].help)
             legal[n++] = command_info[i].name;
     const char *near = diag_nearest(word, legal, n);
+    if (!strcmp(word, "import")) {
+        fputs("edlc: import needs the capability 'reading ONNX models', which "
+              "this edlc does not have\n", stderr);
+        return true;
+    }
     fprintf(stderr, "edlc: there is no file and no command %s", word);
     if (near)
         fprintf(stderr, "; did you mean %s?", near);
