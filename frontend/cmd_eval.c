@@ -123,7 +123,7 @@ set_inputs(EvalRun *r, int64_t first, int64_t n)
     for (int i = 0; i < r->feeds.n; i++) {
         const Feed *f = &r->feeds.at[i];
         int64_t size = type_elements(&f->tensor->type);
-        if (f->n == 1)
+        if (f->n == 0)
             eval_set_input(r->eval, f->tensor->name, f->at, 1);
         else
             eval_set_input(r->eval, f->tensor->name, f->at + first * size, n);
@@ -176,7 +176,7 @@ Status
 cmd_eval(Session *s)
 {
     const Options *o = s->options;
-    EvalRun r = {.s = s, .microbatches = 1, .steps = 1};
+    EvalRun r = {.s = s, .microbatches = 1};
     const char *path;
     uint64_t seed = 0;
     int64_t given = -1;

@@ -11,7 +11,7 @@
 typedef struct Feed {
     const Tensor *tensor;
     double *at;
-    int64_t n; /* 1: every microbatch is this one */
+    int64_t n; /* 0: every microbatch is this one */
 } Feed;
 
 typedef struct EvalRun {
@@ -21,7 +21,7 @@ typedef struct EvalRun {
     uint64_t seed;
     VEC(Feed) feeds;
     bool trains;             /* whole steps; else forward passes only */
-    int64_t steps;           /* without training: passes, each one's own */
+    int64_t steps;           /* without training: passes; 0: not yet known */
     int64_t microbatches;    /* of a step */
     VEC(double) output_sums; /* without training: of each tensor's scalar */
 } EvalRun;

@@ -40,25 +40,46 @@ open_file(EvalRun *r, const char *path)
     return f;
 }
 
+typedef VEC(const char *) Legal;
+
 static void
-say_unknown(EvalRun *r, const char *path, const char *name,
-            const char *const *legal, int n)
+say_unknown(EvalRun *r, const char *path, const char *what, const char *name,
+            const Legal *legal)
 {
-    const char *near = diag_nearest(name, legal, n);
-    say(r, "%s: the model has no parameter `%s`%s%s%s", path, name,
+    const char *near = diag_nearest(name, legal->at, legal->n);
+    say(r, "%s: the model has no %s `%s`%s%s%s", path, what, name,
         near ? "; is it `" : "", near ? near : "", near ? "`?" : "");
 }
 
-/* Whether the file's numbers can become elements of t. */
+/* Whether the file's numbers can become elements of t: floats floats,
+ * integers and bool each other where the values fit. */
 static bool
 kind_fits(EvalRun *r, const char *path, const StEntry *e, const Tensor *t)
 {
     DtypeKind have = st_kind(e), want = dtype_info[t->type.dtype].kind;
-    if (have == want || (want == KIND_BOOL && strcmp(e->dtype, "U8") == 0))
+    bool floats = have == KIND_FLOAT, wants_floats = want == KIND_FLOAT;
+    if (have != KIND_STORAGE && floats == wants_floats)
         return true;
     say(r, "%s: `%s` is %s, expected %s", path, e->name, e->dtype,
         dtype_info[t->type.dtype].safetensors);
     return false;
+}
+
+/* The least and the most that an integer or bool holds; of i64 the next
+ * double. */
+static double
+most_of(Dtype d)
+{
+    return d == DT_bool ? 1 : d == DT_u8 ? 255
+                                         : ldexp(1, dtype_info[d].bits - 1) -
+                                               (d != DT_i64);
+}
+
+static double
+least_of(Dtype d)
+{
+    return d == DT_bool || d == DT_u8 ? 0
+                                      : -ldexp(1, dtype_info[d].bits - 1);
 }
 
 /* Integers that the type does not hold are no ids of anything. */
@@ -67,13 +88,11 @@ values_fit(EvalRun *r, const char *path, const StEntry *e, const Tensor *t,
            double *at)
 {
     Dtype d = t->type.dtype;
-    double hi = d == DT_u8 ? 255 : ldexp(1, dtype_info[d].bits - 1) - 1;
-    double lo = d == DT_u8 ? 0 : -ldexp(1, dtype_info[d].bits - 1);
-    bool whole = dtype_info[d].kind == KIND_INT && d != DT_i64;
+    bool whole = dtype_info[d].kind != KIND_FLOAT;
     for (int64_t i = 0; i < e->elements; i++) {
         if (d == DT_f32)
             at[i] = (float)at[i];
-        if (!whole || (at[i] >= lo && at[i] <= hi))
+        if (!whole || (at[i] >= least_of(d) && at[i] <= most_of(d)))
             continue;
         say(r, "%s: `%s` has %.0f at place %lld, which %s does not hold", path,
             e->name, at[i], (long long)i, dtype_info[d].name);
@@ -106,60 +125,97 @@ same_dims(const StEntry *e, int skip, const Type *t)
     return true;
 }
 
-/* How many microbatches an entry holds, 0 after an error. */
-static int64_t
+/* Does t take an entry of this shape? Then *n is how many microbatches it
+ * holds, 0 where every one is the same. */
+static bool
 count_microbatches(EvalRun *r, const char *path, const StEntry *e,
-                   const Tensor *t)
+                   const Tensor *t, int64_t *n)
 {
     Arena *a = r->s->arena;
-    int64_t want = r->steps * r->microbatches;
+    *n = 0;
     if (same_dims(e, 0, &t->type))
-        return 1;
-    if (same_dims(e, 1, &t->type) && e->dim[0] > 0) {
-        if (!r->trains || e->dim[0] == want)
-            return e->dim[0];
-        say(r,
-            "%s: `%s` has %lld microbatches, expected %lld: %lld steps of "
-            "%lld",
-            path, e->name, (long long)e->dim[0], (long long)want,
-            (long long)r->steps, (long long)r->microbatches);
-        return 0;
-    }
+        return true;
+    *n = e->dim[0];
+    if (same_dims(e, 1, &t->type) && *n > 0)
+        return true;
     say(r,
         "%s: `%s` has shape %s, expected %s, or that with one axis of "
         "microbatches before it",
         path, e->name, entry_shape(a, e), text_shape(a, &t->type));
-    return 0;
+    return false;
 }
 
 static bool
 feed(EvalRun *r, const char *path, const StEntry *e, const Tensor *t)
 {
-    Feed f = {.tensor = t, .n = count_microbatches(r, path, e, t)};
-    f.at = f.n ? entry_values(r, path, e, t) : NULL;
+    Feed f = {.tensor = t};
+    if (count_microbatches(r, path, e, t, &f.n))
+        f.at = entry_values(r, path, e, t);
     if (!f.at)
         return false;
     vec_push(r->s->arena, &r->feeds, f);
     return true;
 }
 
-/* The passes of a model that is not trained: as many as the inputs hold. */
-static bool
-agree(EvalRun *r, const char *path)
+/* How many microbatches the file holds; 0: every one is the same; -1 after an
+ * error. */
+static int64_t
+agreed_microbatches(EvalRun *r, const char *path)
 {
+    const Feed *first = NULL;
     for (int i = 0; i < r->feeds.n; i++) {
         const Feed *f = &r->feeds.at[i];
-        if (f->n == 1 || f->n == r->steps)
-            continue;
-        if (r->steps > 1 && !r->trains) {
-            say(r, "%s: `%s` has %lld microbatches, another input has %lld",
-                path, f->tensor->name, (long long)f->n, (long long)r->steps);
-            return false;
+        if (first && f->n && f->n != first->n) {
+            say(r, "%s: `%s` holds %lld microbatches, `%s` %lld", path,
+                f->tensor->name, (long long)f->n, first->tensor->name,
+                (long long)first->n);
+            return -1;
         }
-        if (!r->trains)
-            r->steps = f->n;
+        first = f->n ? f : first;
     }
-    return true;
+    return first ? first->n : 0;
+}
+
+/* The steps, or forward passes, that were not asked for are as many as the
+ * file holds batches for. */
+static bool
+choose_steps(EvalRun *r, const char *path)
+{
+    int64_t n = agreed_microbatches(r, path), each = r->microbatches;
+    if (n < 0)
+        return false;
+    if (n % each) {
+        say(r, "%s: %lld microbatches are no whole steps of %lld", path,
+            (long long)n, (long long)each);
+        return false;
+    }
+    if (r->steps == 0)
+        r->steps = n ? n / each : 1;
+    if (n == 0 || n / each >= r->steps)
+        return true;
+    say(r, "%s: batches for %lld steps, the run needs %lld", path,
+        (long long)(n / each), (long long)r->steps);
+    return false;
+}
+
+/* No entry that is no input: a misspelled name is told by its own. */
+static bool
+known_inputs(EvalRun *r, const char *path, const StFile *f)
+{
+    Legal legal = {0};
+    bool ok = true;
+    for (int i = 0; i < r->module->tensors.n; i++)
+        if (r->module->tensors.at[i]->kind == TENSOR_input)
+            vec_push(r->s->arena, &legal, r->module->tensors.at[i]->name);
+    for (int i = 0; i < f->entries.n; i++) {
+        const char *name = f->entries.at[i].name;
+        const Tensor *t = module_tensor(r->module, name);
+        if (t && t->kind == TENSOR_input)
+            continue;
+        say_unknown(r, path, "input", name, &legal);
+        ok = false;
+    }
+    return ok;
 }
 
 static void
@@ -187,10 +243,10 @@ mark_needed(const Module *m)
 bool
 eval_read_inputs(EvalRun *r, const char *path)
 {
-    bool ok = true;
     StFile *f = path ? open_file(r, path) : NULL;
     if (path && !f)
         return false;
+    bool ok = !f || known_inputs(r, path, f);
     mark_needed(r->module);
     for (int i = 0; i < r->module->tensors.n; i++) {
         const Tensor *t = r->module->tensors.at[i];
@@ -206,7 +262,7 @@ eval_read_inputs(EvalRun *r, const char *path)
             ok = false;
         }
     }
-    return ok && agree(r, path);
+    return ok && choose_steps(r, path);
 }
 
 /* ---- initial parameters ---- */
@@ -229,8 +285,7 @@ load_entry(EvalRun *r, const char *path, const StEntry *e, Tensor *t)
     const double *at = entry_values(r, path, e, t);
     if (!at)
         return false;
-    Array *to = eval_tensor(r->eval, t->name);
-    memcpy(to->at, at, sizeof(double) * (size_t)e->elements);
+    eval_set_tensor(r->eval, t->name, at);
     t->mark = 1;
     return true;
 }
@@ -246,7 +301,7 @@ static bool
 load_all(EvalRun *r, const char *path, const StFile *f, const Renames *names)
 {
     bool ok = true;
-    VEC(const char *) legal = {0};
+    Legal legal = {0};
     for (int i = 0; i < r->module->tensors.n; i++) {
         r->module->tensors.at[i]->mark = 0;
         if (is_parameter(r->module->tensors.at[i]))
@@ -262,7 +317,7 @@ load_all(EvalRun *r, const char *path, const StFile *f, const Renames *names)
         } else if (t && (is_parameter(t) || t->kind == TENSOR_state)) {
             ok &= load_entry(r, path, e, t);
         } else if (!is_ignored(name)) {
-            say_unknown(r, path, name, legal.at, legal.n);
+            say_unknown(r, path, "parameter", name, &legal);
             ok = false;
         }
     }

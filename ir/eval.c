@@ -66,6 +66,14 @@ eval_tensor(Eval *e, const char *name)
 }
 
 void
+eval_set_tensor(Eval *e, const char *name, const double *data)
+{
+    Array *a = eval_tensor(e, name);
+    for (int64_t i = 0; i < type_elements(&a->type); i++)
+        a->at[i] = eval_round_to(a->type.dtype, data[i]);
+}
+
+void
 eval_set_input(Eval *e, const char *name, const double *data, int64_t n)
 {
     Store *s = store_named(e, name);

@@ -19,6 +19,8 @@ Eval *eval_new(Module *m, uint64_t seed);
 void eval_free(Eval *e);
 /* The storage of a tensor, to read and write between runs. */
 Array *eval_tensor(Eval *e, const char *name);
+/* Its elements, rounded to its type. */
+void eval_set_tensor(Eval *e, const char *name, const double *data);
 /* Sets an input for the microbatches of one step: n arrays of the tensor's
  * shape one after the other; microbatch i reads array i % n. */
 void eval_set_input(Eval *e, const char *name, const double *data, int64_t n);

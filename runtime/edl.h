@@ -42,8 +42,8 @@ typedef enum EdlStatus {
 /* A short English text, never NULL. */
 const char *edl_status_text(EdlStatus s);
 
-/* The order is that of the compiler's ir/dtypes.def; the last two exist in
- * data files only. */
+/* The order is that of the compiler's ir/dtypes.def; those from U16 on exist
+ * in data files only. */
 typedef enum EdlDtype {
     EDL_F32,
     EDL_F16,
@@ -58,6 +58,8 @@ typedef enum EdlDtype {
     EDL_FP8,
     EDL_U16,
     EDL_U32,
+    EDL_I16,
+    EDL_U64,
     EDL_DTYPE_COUNT
 } EdlDtype;
 

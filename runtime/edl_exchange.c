@@ -25,8 +25,8 @@ convert_bytes(EdlDtype from, const unsigned char *src, EdlDtype to,
     return 0;
 }
 
-/* Whether a file's type may fill a tensor's: a float a float, an integer an
- * integer. */
+/* Whether a file's type may fill a tensor's: a float a float, integers and
+ * bool each other. */
 static int
 fits(EdlDtype from, EdlDtype to)
 {
@@ -41,10 +41,12 @@ static EdlStatus
 misfit(EdlError *e, const char *path, const EdlStEntry *x, const EdlTensor *t)
 {
     char theirs[EDL_SHAPE_TEXT], ours[EDL_SHAPE_TEXT];
+    int known = x->dtype < EDL_DTYPE_COUNT; /* else as the file says it */
     edl_shape_text(theirs, x->dtype, x->ndim, x->dims);
     edl_shape_text(ours, t->dtype, t->ndim, t->dims);
-    return edl_error(e, EDL_EMISMATCH, "%s: %s is %s, the model's %s is %s",
-                     path, x->name, theirs, t->name, ours);
+    return edl_error(e, EDL_EMISMATCH, "%s: %s is %s%s, the model's %s is %s",
+                     path, x->name, known ? "" : x->type,
+                     known ? theirs : strchr(theirs, '['), t->name, ours);
 }
 
 static int
@@ -102,6 +104,7 @@ edl_batches_open(EdlBatches *b, const EdlModel *model, const char *path,
 {
     memset(b, 0, sizeof *b);
     b->model = model;
+    b->path = path;
     EdlStatus s = edl_st_open(&b->st, path, e);
     if (s == EDL_OK)
         s = check_names(b, path, e);
@@ -116,6 +119,26 @@ void
 edl_batches_close(EdlBatches *b)
 {
     edl_st_close(&b->st);
+}
+
+EdlStatus
+edl_batches_cover(EdlBatches *b, int64_t per_step, int64_t done, int64_t steps,
+                  EdlError *e)
+{
+    int64_t n = b->microbatches, left = steps - done;
+    if (n == 0 || left <= 0)
+        return EDL_OK;
+    if (n % per_step)
+        return edl_error(e, EDL_EMISMATCH,
+                         "%s: %lld microbatches are no whole steps of %lld",
+                         b->path, (long long)n, (long long)per_step);
+    n /= per_step;
+    b->begin = n < steps ? done * per_step : 0;
+    if (n >= steps || n == left)
+        return EDL_OK;
+    return edl_error(
+        e, EDL_EMISMATCH, "%s: batches for %lld steps, the run needs %lld",
+        b->path, (long long)n, (long long)steps);
 }
 
 static EdlStatus
@@ -145,7 +168,7 @@ edl_batches_read(const EdlBatches *b, int64_t first, int64_t n,
         const EdlTensor *t = &b->model->inputs[i];
         for (int64_t k = 0; k < n; k++) {
             EdlStatus s = read_input(
-                b, t, first + k, dst[i] + (uint64_t)k * edl_tensor_bytes(t), e);
+                b, t, first - b->begin + k, dst[i] + (uint64_t)k * edl_tensor_bytes(t), e);
             if (s != EDL_OK)
                 return s;
         }
@@ -227,8 +250,9 @@ check_all(const EdlModel *model, Given *given, int64_t n, const char *path,
 }
 
 /* Through a buffer: the tensor may lie in another layout than the file. */
-static void
-take(EdlInstance *m, const EdlSt *st, const Given *g)
+static EdlStatus
+take(EdlInstance *m, const EdlSt *st, const Given *g, const char *path,
+     EdlError *e)
 {
     double buffer[512];
     const EdlTensor *t = edl_find(m->model, g->name);
@@ -237,10 +261,16 @@ take(EdlInstance *m, const EdlSt *st, const Given *g)
     int64_t total = edl_tensor_elements(t);
     for (int64_t i = 0; i < total; i += 512) {
         int64_t n = total - i < 512 ? total - i : 512;
-        convert_bytes(from, src + i * edl_dtype_bits(from) / 8, t->dtype,
-                      (unsigned char *)buffer, n);
+        int64_t bad =
+            convert_bytes(from, src + i * edl_dtype_bits(from) / 8, t->dtype,
+                          (unsigned char *)buffer, n);
+        if (bad)
+            return edl_error(e, EDL_ERANGE, "%s: element %lld of %s is no %s",
+                             path, (long long)(i + bad - 1), g->entry->name,
+                             edl_dtype_name(t->dtype));
         edl_scatter(m, t, i, n, buffer);
     }
+    return EDL_OK;
 }
 
 static EdlStatus
@@ -276,7 +306,7 @@ init_from(EdlInstance *m, const EdlSt *st, const EdlNames *names,
     if (s == EDL_OK)
         s = check_all(m->model, given, n, path, e);
     for (int64_t i = 0; i < n && s == EDL_OK; i++)
-        take(m, st, &given[i]);
+        s = take(m, st, &given[i], path, e);
     for (int64_t i = 0; i < n; i++)
         free(given[i].name);
     free(given);

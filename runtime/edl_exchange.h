@@ -15,12 +15,18 @@ extern "C" {
 typedef struct EdlBatches {
     const EdlModel *model;
     EdlSt st;
+    const char *path;
     int64_t microbatches; /* 0: every one is the same */
+    int64_t begin;        /* the run's microbatch that the file begins with */
 } EdlBatches;
 
 EdlStatus edl_batches_open(EdlBatches *b, const EdlModel *model,
                            const char *path, EdlError *e);
-/* Microbatches first .. first + n - 1 to dst[input]. */
+/* Whether the file has the batches of a run of `steps`, of which `done` lie
+ * behind it: those of the whole run, or of the steps that are left. */
+EdlStatus edl_batches_cover(EdlBatches *b, int64_t per_step, int64_t done,
+                            int64_t steps, EdlError *e);
+/* Microbatches first .. first + n - 1 of the run to dst[input]. */
 EdlStatus edl_batches_read(const EdlBatches *b, int64_t first, int64_t n,
                            unsigned char *const *dst, EdlError *e);
 void edl_batches_close(EdlBatches *b);

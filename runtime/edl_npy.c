@@ -11,7 +11,7 @@ typedef struct NpyType {
 static const NpyType types[] = {
     {"<f4", EDL_F32}, {"<f8", EDL_F64}, {"<f2", EDL_F16}, {"<i4", EDL_I32},
     {"<i8", EDL_I64}, {"|u1", EDL_U8},  {"|i1", EDL_I8},  {"|b1", EDL_BOOL},
-    {"<u2", EDL_U16}, {"<u4", EDL_U32},
+    {"<i2", EDL_I16}, {"<u2", EDL_U16}, {"<u4", EDL_U32}, {"<u8", EDL_U64},
 };
 
 typedef struct Scan {

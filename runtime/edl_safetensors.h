@@ -13,7 +13,8 @@ extern "C" {
 
 typedef struct EdlStEntry {
     const char *name;
-    EdlDtype dtype; /* EDL_DTYPE_COUNT: one that edl does not know */
+    const char *type; /* as the file says it */
+    EdlDtype dtype;   /* EDL_DTYPE_COUNT: one that edl does not know */
     int32_t ndim;
     int64_t dims[EDL_MAX_RANK];
     uint64_t begin, end; /* in data */

@@ -43,12 +43,13 @@ typedef struct ForeignDtype {
 } ForeignDtype;
 
 static const ForeignDtype foreign[] = {
-    {"I16", 16}, {"U64", 64}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"C64", 64},
+    {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"C64", 64},
 };
 
 static EdlStatus
 find_dtype(Reader *r, const char *name, EdlStEntry *out)
 {
+    out->type = name;
     for (int d = 0; d < EDL_DTYPE_COUNT; d++) {
         if (!strcmp(name, edl_dtype_safetensors((EdlDtype)d))) {
             out->dtype = (EdlDtype)d;

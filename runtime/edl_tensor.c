@@ -251,7 +251,8 @@ static int
 is_integer(EdlDtype d)
 {
     return d == EDL_I32 || d == EDL_I64 || d == EDL_U8 || d == EDL_BOOL ||
-           d == EDL_I8 || d == EDL_U16 || d == EDL_U32;
+           d == EDL_I8 || d == EDL_U16 || d == EDL_U32 || d == EDL_I16 ||
+           d == EDL_U64;
 }
 
 static double
@@ -265,13 +266,17 @@ load_float(EdlDtype d, const void *src, int64_t i)
     return (double)(d == EDL_BF16 ? edl_bf16_to_f32(h) : edl_f16_to_f32(h));
 }
 
+/* A u64 from 2^63 on comes as a negative number. */
 static int64_t
 load_integer(EdlDtype d, const void *src, int64_t i)
 {
     switch (d) {
     case EDL_I32:
         return ((const int32_t *)src)[i];
+    case EDL_I16:
+        return ((const int16_t *)src)[i];
     case EDL_I64:
+    case EDL_U64:
         return ((const int64_t *)src)[i];
     case EDL_I8:
         return ((const int8_t *)src)[i];
@@ -284,7 +289,26 @@ load_integer(EdlDtype d, const void *src, int64_t i)
     }
 }
 
-/* f64 to a 16-bit float goes through f32; both roundings are to nearest. */
+static double
+integer_as_double(EdlDtype d, const void *src, int64_t i)
+{
+    int64_t x = load_integer(d, src, i);
+    return d == EDL_U64 ? (double)(uint64_t)x : (double)x;
+}
+
+/* x as f32, rounded to odd where it is none: rounding that to 16 bits gives
+ * what rounding x at once does. */
+static float
+to_odd(double x)
+{
+    float f = (float)x;
+    uint32_t u = edl_bits(f);
+    if ((double)f == x || x != x || (u & 1u))
+        return f;
+    int below = x < 0 ? (double)f > x : (double)f < x;
+    return edl_float(below ? u + 1 : u - 1);
+}
+
 static void
 store_float(EdlDtype d, void *dst, int64_t i, double x)
 {
@@ -293,9 +317,9 @@ store_float(EdlDtype d, void *dst, int64_t i, double x)
     else if (d == EDL_F32)
         ((float *)dst)[i] = (float)x;
     else if (d == EDL_BF16)
-        ((uint16_t *)dst)[i] = edl_f32_to_bf16((float)x);
+        ((uint16_t *)dst)[i] = edl_f32_to_bf16(to_odd(x));
     else
-        ((uint16_t *)dst)[i] = edl_f32_to_f16((float)x);
+        ((uint16_t *)dst)[i] = edl_f32_to_f16(to_odd(x));
 }
 
 static int
@@ -308,6 +332,12 @@ store_integer(EdlDtype d, void *dst, int64_t i, int64_t x)
     case EDL_I64:
         ((int64_t *)dst)[i] = x;
         return 1;
+    case EDL_U64:
+        ((uint64_t *)dst)[i] = (uint64_t)x;
+        return x >= 0;
+    case EDL_I16:
+        ((int16_t *)dst)[i] = (int16_t)x;
+        return x >= INT16_MIN && x <= INT16_MAX;
     case EDL_I8:
         ((int8_t *)dst)[i] = (int8_t)x;
         return x >= INT8_MIN && x <= INT8_MAX;
@@ -329,17 +359,19 @@ store_integer(EdlDtype d, void *dst, int64_t i, int64_t x)
 int64_t
 edl_convert(EdlDtype from, const void *src, EdlDtype to, void *dst, int64_t n)
 {
-    if (from == to && edl_dtype_bits(from) % 8 == 0) {
+    if (from == to && from != EDL_BOOL && edl_dtype_bits(from) % 8 == 0) {
         memcpy(dst, src, (size_t)n * (size_t)edl_dtype_bits(from) / 8);
     } else if (is_float(from) && is_float(to)) {
         for (int64_t i = 0; i < n; i++)
             store_float(to, dst, i, load_float(from, src, i));
     } else if (is_integer(from) && is_float(to)) {
         for (int64_t i = 0; i < n; i++)
-            store_float(to, dst, i, (double)load_integer(from, src, i));
+            store_float(to, dst, i, integer_as_double(from, src, i));
     } else if (is_integer(from) && is_integer(to)) {
         for (int64_t i = 0; i < n; i++) {
-            if (!store_integer(to, dst, i, load_integer(from, src, i)))
+            int64_t x = load_integer(from, src, i);
+            int lost = from == EDL_U64 && x < 0;
+            if (!store_integer(to, dst, i, x) || lost)
                 return 1 + i;
         }
     } else {

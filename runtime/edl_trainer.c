@@ -8,17 +8,15 @@
 #include "edl_data.h"
 #include "edl_exchange.h"
 #include "edl_flags.h"
+#include "edl_machine.h"
 #include "edl_profile.h"
 #include "edl_progress.h"
 #include "edl_tensor.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 typedef struct Trainer {
     const EdlModel *model;
@@ -28,11 +26,8 @@ typedef struct Trainer {
 #ifdef EDL_PROFILE
     EdlProfile *profile;
 #endif
-    unsigned char *memory; /* all regions */
-    uint64_t memory_bytes;
-    unsigned char *on_device; /* the same, of a device, but for */
-    unsigned char *on_host;   /* region HOST */
-    unsigned char **inputs;   /* of microbatch 0 */
+    EdlMemory memory;
+    unsigned char **inputs; /* of microbatch 0 */
     EdlFeed data, validate;
     EdlBatches given;
     int has_data, has_validate, has_given;
@@ -40,6 +35,7 @@ typedef struct Trainer {
     uint64_t checkpoint_step; /* of the last checkpoint written */
     int64_t steps;
     EdlProgress progress;
+    double *sums; /* of progress.scalars, over all passes */
     EdlError error;
     int stopped;
 } Trainer;
@@ -53,104 +49,7 @@ model_failed(Trainer *t, EdlStatus s)
     return s;
 }
 
-/* ---- memory ---- */
-
-#define HUGE_PAGE ((uint64_t)2 << 20)
-
-static uint64_t
-round_up(uint64_t n, uint64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-/* One mapping for all regions, on huge pages where the system has them, and
- * touched now: a step never waits for a page. */
-static EdlStatus
-map_memory(Trainer *t, uint64_t total, unsigned char **at)
-{
-    t->memory_bytes = total + HUGE_PAGE;
-    void *p = mmap(NULL, (size_t)t->memory_bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return edl_error(&t->error, EDL_ENOMEM,
-                         "not enough memory: the model needs %llu bytes",
-                         (unsigned long long)total);
-    t->memory = (unsigned char *)p;
-#ifdef MADV_HUGEPAGE
-    (void)madvise(p, (size_t)t->memory_bytes, MADV_HUGEPAGE);
-#endif
-    uint64_t skip =
-        round_up((uint64_t)(uintptr_t)p, HUGE_PAGE) - (uint64_t)(uintptr_t)p;
-    *at = t->memory + skip;
-    for (uint64_t i = 0; i < total; i += 4096)
-        *(volatile unsigned char *)(*at + i) = 0;
-    return EDL_OK;
-}
-
-/* The same of a device, in one piece; and host memory for the batches. */
-static EdlStatus
-take_device_memory(Trainer *t, uint64_t total, unsigned char **at)
-{
-    t->on_device = (unsigned char *)t->model->device->alloc(total);
-    *at = t->on_device;
-    if (!t->on_device)
-        return edl_error(&t->error, EDL_ENOMEM,
-                         "not enough memory on the device: the model needs "
-                         "%llu bytes",
-                         (unsigned long long)total);
-    return EDL_OK;
-}
-
-/* The region HOST of a device, apart from the others. */
-static EdlStatus
-take_host_pool(Trainer *t, EdlRegions *regions)
-{
-    uint64_t bytes = t->model->regions.bytes[EDL_HOST];
-    if (!t->model->device || bytes == 0)
-        return EDL_OK;
-    t->on_host = (unsigned char *)t->model->device->alloc_host(bytes);
-    if (!t->on_host)
-        return edl_error(&t->error, EDL_ENOMEM,
-                         "not enough memory for the pool of the host: the "
-                         "model needs %llu bytes",
-                         (unsigned long long)bytes);
-    regions->at[EDL_HOST] = t->on_host;
-    t->progress.bytes += bytes;
-    return EDL_OK;
-}
-
-static EdlStatus
-take_memory(Trainer *t, EdlRegions *regions)
-{
-    uint64_t total = 0;
-    unsigned char *at = NULL;
-    int n = t->model->device ? EDL_HOST : EDL_REGION_COUNT; /* the last */
-    for (int r = 0; r < n; r++)
-        total += round_up(t->model->regions.bytes[r], EDL_ALIGN);
-    EdlStatus s = t->model->device ? take_device_memory(t, total, &at)
-                                   : map_memory(t, total, &at);
-    if (s != EDL_OK)
-        return s;
-    for (int r = 0; r < n; r++) {
-        regions->at[r] = t->model->regions.bytes[r] ? at : NULL;
-        at += round_up(t->model->regions.bytes[r], EDL_ALIGN);
-    }
-    t->progress.bytes = total - t->model->regions.bytes[EDL_HOST];
-    return take_host_pool(t, regions);
-}
-
-/* The processors that this process may use. */
-static int
-default_threads(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef CPU_COUNT
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        n = CPU_COUNT(&set);
-#endif
-    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
-}
+/* ---- the model ---- */
 
 /* Batches lie in the io region or, of a device, in host memory. */
 static EdlStatus
@@ -183,10 +82,11 @@ make_model(Trainer *t)
 {
     EdlRegions regions;
     EdlHooks hooks;
-    int threads = t->flags.threads ? (int)t->flags.threads : default_threads();
+    int threads = t->flags.threads ? (int)t->flags.threads : edl_processors();
     memset(&regions, 0, sizeof regions);
     memset(&hooks, 0, sizeof hooks);
-    EdlStatus s = take_memory(t, &regions);
+    EdlStatus s = edl_memory_take(&t->memory, t->model, &regions, &t->error);
+    t->progress.bytes = t->memory.bytes;
     if (s != EDL_OK)
         return s;
     t->pool = edl_pool_new(threads);
@@ -210,7 +110,8 @@ make_model(Trainer *t)
     t->progress.model = t->model;
     t->progress.scalars =
         (double *)calloc((size_t)t->model->noutputs + 1, sizeof(double));
-    if (!t->inputs || !t->progress.scalars)
+    t->sums = (double *)calloc((size_t)t->model->noutputs + 1, sizeof(double));
+    if (!t->inputs || !t->progress.scalars || !t->sums)
         return edl_error(&t->error, EDL_ENOMEM, "out of memory");
     return place_inputs(t);
 }
@@ -278,44 +179,15 @@ choose_steps(const Trainer *t)
     return t->model->train ? t->model->train->steps : 1;
 }
 
-/* A file of batches is that of the whole run or, after a resume, of the steps
- * that are left. */
-static EdlStatus
-check_batches(const Trainer *t, EdlError *e)
-{
-    int64_t n = t->given.microbatches, each = per_step(t);
-    int64_t left = t->steps - (int64_t)t->first_step;
-    if (!t->has_given || n == 0 || left <= 0)
-        return EDL_OK;
-    if (n % each)
-        return edl_error(e, EDL_EMISMATCH,
-                         "%s: %lld microbatches are no whole steps of %lld",
-                         t->flags.inputs, (long long)n, (long long)each);
-    if (n / each >= t->steps || n / each == left)
-        return EDL_OK;
-    return edl_error(
-        e, EDL_EMISMATCH, "%s: batches for %lld steps, the run needs %lld",
-        t->flags.inputs, (long long)(n / each), (long long)t->steps);
-}
-
-static EdlStatus
-read_given(Trainer *t, uint64_t step)
-{
-    int64_t n = per_step(t);
-    int64_t first = ((int64_t)step * n);
-    if (t->given.microbatches && t->given.microbatches < t->steps * n)
-        first -= (int64_t)t->first_step * n;
-    return edl_batches_read(&t->given, first, n, t->inputs, &t->error);
-}
-
 static EdlStatus
 read_batch(Trainer *t, uint64_t step, uint64_t *epoch, uint64_t *index)
 {
+    int64_t n = per_step(t);
     if (t->has_given)
-        return read_given(t, step);
+        return edl_batches_read(&t->given, (int64_t)step * n, n, t->inputs,
+                                &t->error);
     if (t->has_data)
-        return edl_feed_read(&t->data, epoch, index, per_step(t), t->inputs,
-                             &t->error);
+        return edl_feed_read(&t->data, epoch, index, n, t->inputs, &t->error);
     return EDL_OK;
 }
 
@@ -443,6 +315,8 @@ run_step(Trainer *t)
     c->index = index;
     clear_scalars(t);
     add_scalars(t, 1.0);
+    for (int32_t i = 0; i < t->model->noutputs; i++)
+        t->sums[i] += t->progress.scalars[i];
     edl_progress_step(&t->progress, &metrics, c);
     return EDL_OK;
 }
@@ -492,6 +366,22 @@ run_steps(Trainer *t)
 
 /* ---- the end of a run ---- */
 
+/* Passes of a model that does not train are the microbatches of one whole:
+ * its floating scalars are means over them. */
+static void
+take_means(Trainer *t)
+{
+    double n = (double)(t->m.count.step - t->first_step);
+    for (int32_t i = 0; i < t->model->noutputs && !t->model->step; i++) {
+        const EdlTensor *o = &t->model->outputs[i];
+        double mean = t->sums[i] / n, raw = 0;
+        if (!edl_is_scalar(o))
+            continue;
+        edl_convert(EDL_F64, &mean, o->dtype, &raw, 1);
+        edl_scatter(&t->m, o, 0, 1, &raw);
+    }
+}
+
 static EdlStatus
 write_outputs(Trainer *t)
 {
@@ -500,6 +390,7 @@ write_outputs(Trainer *t)
     if (t->m.count.step == t->first_step)
         return edl_error(&t->error, EDL_EINVAL,
                          "no step was made: there are no outputs");
+    take_means(t);
     return edl_write_outputs(&t->m, t->flags.outputs, t->flags.grads,
                              &t->error);
 }
@@ -620,7 +511,9 @@ run(Trainer *t)
     t->first_step = t->m.count.step;
     t->steps = choose_steps(t);
     count_items(t);
-    s = check_batches(t, &t->error);
+    if (t->has_given)
+        s = edl_batches_cover(&t->given, per_step(t), (int64_t)t->first_step,
+                              t->steps, &t->error);
     if (s == EDL_OK)
         s = edl_progress_open(&t->progress, t->flags.metrics,
                               t->flags.resume != NULL, &t->error);
@@ -646,14 +539,10 @@ release(Trainer *t)
     for (int32_t i = 0;
          t->inputs && t->model->device && i < t->model->ninputs; i++)
         free(t->inputs[i]);
-    if (t->on_device)
-        t->model->device->release(t->on_device);
-    if (t->on_host)
-        t->model->device->release_host(t->on_host);
     free(t->inputs);
     free(t->progress.scalars);
-    if (t->memory)
-        munmap(t->memory, (size_t)t->memory_bytes);
+    free(t->sums);
+    edl_memory_free(&t->memory, t->model);
 }
 
 int

@@ -9,7 +9,7 @@ import struct
 import sys
 
 CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i",
-         "U8": "B", "BOOL": "?", "U16": "H"}
+         "U8": "B", "BOOL": "?", "U16": "H", "I16": "h", "U64": "Q"}
 
 
 def bf16(x):

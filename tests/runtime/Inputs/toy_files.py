@@ -83,6 +83,19 @@ run("--inputs=bad.st", status=1,
 write("bad.st", batch(1), cut=1)
 run("--inputs=bad.st", status=1, says="truncated")
 
+# Every integer type of the format, where its values fit; no other type.
+for dtype, code in [("I8", "b"), ("I16", "h"), ("U64", "Q"), ("U16", "H")]:
+    write("odd.st", batch(6, targets=(
+        "targets", dtype, [6, 2, 4], code, [i % 8 for i in range(48)][::-1])))
+    run("--inputs=odd.st", "--save=odd3.st")
+    assert read("odd3.st") == read("3.st")
+write("bad.st", batch(1, tokens=("tokens", "U64", [2, 4], "Q",
+                                 [0] * 7 + [(1 << 64) - 8])))
+run("--inputs=bad.st", status=1, says="element 7 of microbatch 0 is no i32")
+write("bad.st", batch(1, tokens=("tokens", "F8_E5M2", [2, 4], "B", [0] * 8)))
+run("--inputs=bad.st", status=1,
+    says="tokens is F8_E5M2[2, 4], the model's tokens is i32[2, 4]")
+
 # Parameters: all of them, by name; a checkpoint's other tensors are ignored.
 w = [i / 64 for i in range(64)]
 write("w.st", [("w", "F64", [8, 8], "d", w)])
@@ -128,10 +141,14 @@ run("--inputs=one.st", "--steps=1", "--metrics=no/m.jsonl", status=1,
 run("--steps=1", status=1, says="train.bin: cannot open")
 
 # A model that does not train runs forward, once for each batch.
-run("--inputs=six.st", "--init=3.st", "--outputs=o.st", "--metrics=m.jsonl",
+write("mixed.st", batch(6, tokens=(
+    "tokens", "U8", [6, 2, 4], "B", [i * i % 7 for i in range(48)])))
+run("--inputs=mixed.st", "--init=3.st", "--outputs=o.st", "--metrics=m.jsonl",
     program="./infer")
 with open("m.jsonl") as f:
     lines = [json.loads(line) for line in f]
 assert [m["step"] for m in lines] == list(range(6))
-assert abs(lines[5]["loss"] - read("o.st")["loss"][0]) < 1e-6
+mean = sum(m["loss"] for m in lines) / 6
+assert abs(mean - read("o.st")["loss"][0]) < 1e-6
+assert abs(mean - lines[5]["loss"]) > 1e-5
 run(program="./infer", status=1, says="the model has no data")

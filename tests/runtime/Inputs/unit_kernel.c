@@ -4,6 +4,7 @@
 #include "edl.h"
 #include "edl_data.h"
 #include "edl_kernel.h"
+#include "edl_tensor.h"
 
 #include <stdlib.h>
 
@@ -52,6 +53,24 @@ unit_half(void)
     CHECK(edl_f32_to_bf16(edl_float(0x3f808000)) == 0x3f80);
     CHECK(edl_f32_to_bf16(edl_float(0x3f818000)) == 0x3f82);
     CHECK(edl_f32_to_bf16(edl_float(0x7f7fffff)) == 0x7f80);
+    return failed;
+}
+
+/* f64 to 16 bits rounds once: what is just above a tie does not become one
+ * on its way through f32. */
+int
+unit_narrow(void)
+{
+    static const double in[6] = {1 + 0x1p-8 + 0x1p-40,    1 + 0x1p-11 + 0x1p-40,
+                                 -(1 + 0x1p-8 + 0x1p-40), 1 + 3 * 0x1p-8 - 0x1p-40,
+                                 1e300,                   0x1p-1074};
+    uint16_t b[6], h[6];
+    int failed = 0;
+    CHECK(edl_convert(EDL_F64, in, EDL_BF16, b, 6) == 0);
+    CHECK(edl_convert(EDL_F64, in, EDL_F16, h, 6) == 0);
+    CHECK(b[0] == 0x3f81 && b[2] == 0xbf81 && b[3] == 0x3f81);
+    CHECK(b[4] == 0x7f80 && b[5] == 0);
+    CHECK(h[1] == 0x3c01 && h[4] == 0x7c00 && h[5] == 0);
     return failed;
 }
 
