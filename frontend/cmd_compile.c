@@ -181,6 +181,13 @@ compile_all(Session *s, const char *path, const Modules *models,
     return STATUS_INPUT;
 }
 
+/* With --dump the IR is what is asked for; files only where they are too. */
+static bool
+wants_files(const Options *o)
+{
+    return o->output || !o->dump;
+}
+
 /* edlc FILE -o DIR: every model of the file, or --model. */
 Status
 cmd_compile(Session *s)
@@ -204,7 +211,8 @@ cmd_compile(Session *s)
     if (status != STATUS_DONE)
         return status;
     const char *folder = s->options->output ? s->options->output : ".";
-    if (all.files.n && !output_write(s, folder, &all))
+    if (all.files.n && wants_files(s->options) &&
+        !output_write(s, folder, &all))
         return STATUS_INPUT;
     return STATUS_DONE;
 }
