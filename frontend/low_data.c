@@ -196,9 +196,28 @@ train_data(Lower *l, const Line *line, Train *t)
 
 /* ---- validate SOURCE every N batches M ---- */
 
+/* All lines speak of one validation. */
+static bool
+same_counts(Lower *l, const Line *line, Train *t, int64_t every,
+            int64_t batches)
+{
+    bool same = t->validate.n == 0 || (t->validate_every == every &&
+                                       t->validate_batches == batches);
+    if (!same)
+        low_error(l, line->keyword.at,
+                  "every `validate` line says the same: every %lld batches "
+                  "%lld",
+                  (long long)t->validate_every,
+                  (long long)t->validate_batches);
+    t->validate_every = every;
+    t->validate_batches = batches;
+    return same;
+}
+
 static bool
 counts(Lower *l, const Line *line, Train *t)
 {
+    int64_t every, batches;
     const Items *x = &line->items;
     bool form = x->n == 5 && x->at[1].kind == ITEM_WORD &&
                 strcmp(x->at[1].word, "every") == 0 &&
@@ -210,8 +229,9 @@ counts(Lower *l, const Line *line, Train *t)
                   "batches M");
         return false;
     }
-    return train_int(l, line, &x->at[2], 1, &t->validate_every) &&
-           train_int(l, line, &x->at[4], 1, &t->validate_batches);
+    return train_int(l, line, &x->at[2], 1, &every) &&
+           train_int(l, line, &x->at[4], 1, &batches) &&
+           same_counts(l, line, t, every, batches);
 }
 
 void
@@ -236,30 +256,39 @@ train_validate(Lower *l, const Line *line, Train *t)
 
 /* ---- all inputs ---- */
 
+/* How many of the sources fill an input. */
 static int
-fills(const Train *t, const char *name)
+fills(const DataSource *sources, int n_sources, const char *name)
 {
     int n = 0;
-    for (int i = 0; i < t->data.n; i++)
-        for (int k = 0; k < t->data.at[i].names.n; k++)
-            n += strcmp(t->data.at[i].names.at[k], name) == 0;
+    for (int i = 0; i < n_sources; i++)
+        for (int k = 0; k < sources[i].names.n; k++)
+            n += strcmp(sources[i].names.at[k], name) == 0;
     return n;
+}
+
+/* Each input once, where there is any source at all. */
+static void
+check_sources(Lower *l, const char *word, const DataSource *sources, int n,
+              const Decl *block)
+{
+    for (int i = 0; n && i < l->module->tensors.n; i++) {
+        const Tensor *x = l->module->tensors.at[i];
+        if (x->kind != TENSOR_input)
+            continue;
+        int times = fills(sources, n, x->name);
+        if (times == 1)
+            continue;
+        if (low_error(l, x->loc, "%s `%s` %s the input `%s`",
+                      times ? "two" : "no", word,
+                      times ? "lines fill" : "line fills", x->name))
+            low_note(l, low_block_at(block), "the train block is here");
+    }
 }
 
 void
 train_check_data(Lower *l, const Train *t, const Decl *block)
 {
-    for (int i = 0; t->data.n && i < l->module->tensors.n; i++) {
-        const Tensor *x = l->module->tensors.at[i];
-        if (x->kind != TENSOR_input)
-            continue;
-        int n = fills(t, x->name);
-        if (n == 1)
-            continue;
-        if (low_error(l, x->loc,
-                      n ? "two `data` lines fill the input `%s`"
-                        : "no `data` line fills the input `%s`",
-                      x->name))
-            low_note(l, low_block_at(block), "the train block is here");
-    }
+    check_sources(l, "data", t->data.at, t->data.n, block);
+    check_sources(l, "validate", t->validate.at, t->validate.n, block);
 }

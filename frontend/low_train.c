@@ -271,7 +271,7 @@ typedef struct LineRule {
 static const LineRule line_rules[] = {
     {"seed", line_seed, 1, 1, true},
     {"data", train_data, 1, 1, false},
-    {"validate", train_validate, 1, 5, true},
+    {"validate", train_validate, 1, 5, false},
     {"minimize", line_minimize, 1, 1, true},
     {"optimizer", train_optimizer, 1, 1, true},
     {"no_decay", line_later, 1, 1000, false},
