@@ -5,13 +5,19 @@
 #include "frontend/cmd_pack_buffers.h"
 #include "frontend/session.h"
 
-enum { FIT_EFFORT = 3000000, LOWEST_EFFORT = 4000000 };
+enum { EFFORT = 30000 /* steps for a per cent of --effort */ };
 
 typedef struct Table {
     Session *s;
     const char *path;
     Buffers b;
 } Table;
+
+typedef struct Problem {
+    Table t;
+    int64_t align, capacity; /* capacity 0: as little as can be */
+    int64_t effort;
+} Problem;
 
 static bool
 read_table(Table *t)
@@ -63,42 +69,76 @@ size_flag(Session *s, const char *flag, const char *text, int64_t *out)
 }
 
 static Status
-does_not_fit(Table *t, int64_t align, int64_t capacity)
+does_not_fit(const Problem *p, PackAnswer answer)
 {
-    int n = t->b.items.n;
-    int64_t bound = pack_bound(t->b.items.at, n, align);
-    diag_error(t->s->diag, (Span){0}, "%s: found no placement in %lld bytes",
-               t->path, (long long)capacity);
-    diag_note(t->s->diag, (Span){0},
+    Diag *d = p->t.s->diag;
+    PackItem *items = p->t.b.items.at;
+    int n = p->t.b.items.n;
+    int64_t bound = pack_bound(items, n, p->align);
+    diag_error(d, (Span){0}, "%s: found no placement in %lld bytes", p->t.path,
+               (long long)p->capacity);
+    diag_note(d, (Span){0},
               "at the fullest moment %lld bytes are alive%s", (long long)bound,
-              align > 1 ? ", in whole multiples of --align" : "");
-    if (bound <= capacity)
-        diag_note(t->s->diag, (Span){0}, "the lowest found takes %lld bytes",
-                  (long long)pack_lowest(t->b.items.at, n, align, 0, NULL));
+              p->align > 1 ? ", in whole multiples of --align" : "");
+    if (bound > p->capacity)
+        return STATUS_LIMIT;
+    if (answer == PACK_NEVER)
+        diag_note(d, (Span){0}, "it is proved that there is none");
+    diag_note(d, (Span){0}, "the lowest found takes %lld bytes",
+              (long long)pack_lowest(items, n, p->align, p->effort, NULL));
     return STATUS_LIMIT;
+}
+
+/* Beside the table: how good its offsets are. */
+static void
+place_lowest(const Problem *p)
+{
+    PackItem *items = p->t.b.items.at;
+    int64_t bound;
+    int64_t height = pack_lowest(items, p->t.b.items.n, p->align, p->effort,
+                                 &bound);
+    if (height <= bound)
+        fprintf(stderr, "edlc: %lld bytes; no placement takes less\n",
+                (long long)height);
+    else
+        fprintf(stderr, "edlc: %lld bytes; at least %lld are needed "
+                "(gap %.2f %%)\n", (long long)height, (long long)bound,
+                100 * ((double)height / (double)bound - 1));
+}
+
+static bool
+read_flags(Session *s, Problem *p)
+{
+    int percent;
+    if (!size_flag(s, "--align", s->options->align, &p->align) ||
+        !size_flag(s, "--capacity", s->options->capacity, &p->capacity) ||
+        !session_effort(s, &percent))
+        return false;
+    p->effort = EFFORT * (int64_t)percent;
+    return true;
 }
 
 Status
 cmd_pack(Session *s)
 {
-    Table t = {.s = s};
-    int64_t align = 1, capacity = 0;
-    if (!session_one_input(s, &t.path))
+    Problem p = {.t.s = s, .align = 1};
+    const Buffers *b = &p.t.b;
+    if (!session_one_input(s, &p.t.path) || !read_flags(s, &p))
         return STATUS_USAGE;
-    if (!size_flag(s, "--align", s->options->align, &align) ||
-        !size_flag(s, "--capacity", s->options->capacity, &capacity))
-        return STATUS_USAGE;
-    if (!read_table(&t))
+    if (!read_table(&p.t))
         return STATUS_INPUT;
-    if (align > 1 && t.b.items.n > buffers_most_bytes / align) {
+    if (p.align > 1 && b->items.n > buffers_most_bytes / p.align) {
         diag_error(s->diag, (Span){0}, "--align is too large");
         return STATUS_INPUT;
     }
-    if (capacity == 0)
-        pack_lowest(t.b.items.at, t.b.items.n, align, LOWEST_EFFORT, NULL);
-    else if (pack_fit(t.b.items.at, t.b.items.n, align, capacity,
-                      FIT_EFFORT) != PACK_FITS)
-        return does_not_fit(&t, align, capacity);
-    print_table(&t);
+    if (p.capacity == 0) {
+        place_lowest(&p);
+    } else {
+        PackAnswer answer = pack_fit(b->items.at, b->items.n, p.align,
+                                     p.capacity, p.effort);
+        if (answer != PACK_FITS)
+            return does_not_fit(&p, answer);
+    }
+    print_table(&p.t);
     return STATUS_DONE;
 }

@@ -10,8 +10,6 @@
 #include "frontend/size.h"
 #include "passes/plan/prove.h"
 
-enum { MOST_EFFORT = 1000000 };
-
 typedef struct Plan {
     Session *s;
     const char *path;
@@ -55,24 +53,6 @@ take_limit(Plan *p, const char *text)
         return true;
     diag_error(p->s->diag, (Span){0},
                "--memory=%s: expected a size as 3GiB, or 80%%", text);
-    return false;
-}
-
-static bool
-take_effort(Plan *p, const char *text)
-{
-    char *end;
-    p->effort = REMAT_EFFORT;
-    if (!text)
-        return true;
-    long n = strtol(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= MOST_EFFORT) {
-        p->effort = (int)n;
-        return true;
-    }
-    diag_error(p->s->diag, (Span){0},
-               "--effort=%s: expected a number from 1 to %d (%d unless "
-               "written)", text, MOST_EFFORT, REMAT_EFFORT);
     return false;
 }
 
@@ -275,7 +255,7 @@ cmd_plan_costs(Session *s, const char *path)
         return STATUS_INPUT;
     p.g = costs_read(s->arena, s->diag, path, text, n);
     if (!p.g || !take_limit(&p, s->options->memory) ||
-        !take_effort(&p, s->options->effort))
+        !session_effort(s, &p.effort))
         return STATUS_INPUT;
     make_plan(&p);
     if (!p.found)

@@ -1,6 +1,7 @@
 #include "frontend/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static bool
 read_all(Session *s, FILE *f, const char **text, size_t *n)
@@ -49,5 +50,26 @@ session_one_input(Session *s, const char **path)
         fprintf(stderr, "edlc: expected one file, found also %s\n", in->at[1]);
     else
         fprintf(stderr, "edlc: expected a file\n");
+    return false;
+}
+
+enum { EFFORT = 100, MOST_EFFORT = 1000000 };
+
+bool
+session_effort(Session *s, int *percent)
+{
+    const char *text = s->options->effort;
+    char *end;
+    *percent = EFFORT;
+    if (!text)
+        return true;
+    long n = strtol(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && n >= 1 && n <= MOST_EFFORT) {
+        *percent = (int)n;
+        return true;
+    }
+    diag_error(s->diag, (Span){0},
+               "--effort=%s: expected a number from 1 to %d (%d unless "
+               "written)", text, MOST_EFFORT, EFFORT);
     return false;
 }

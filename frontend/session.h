@@ -37,4 +37,8 @@ bool session_read(Session *s, const char *path, const char **text, size_t *n);
 /* The only input of a command; false after a message of wrong usage. */
 bool session_one_input(Session *s, const char **path);
 
+/* --effort: per cent of what a search does unless it is written. False after
+ * an error. */
+bool session_effort(Session *s, int *percent);
+
 #endif

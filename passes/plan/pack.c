@@ -8,7 +8,8 @@
 
 enum {
     SEARCH_ITEMS = 1500, /* above, a step of the search costs too much */
-    CUTS = 10            /* heights tried between the bound and the greedy */
+    PARTS = 64,          /* of the effort: one for a height at first, */
+    LEAST = 3000         /* but no less */
 };
 
 typedef struct Padded {
@@ -125,29 +126,46 @@ grain(const PackProblem *p)
     return of_all;
 }
 
-/* Tries the bound first; then heights between what failed and what is known
- * to do, each with its share of the effort. Raises *proved, below which
- * nothing is. */
-static int64_t
-lower(const PackProblem *p, int64_t *proved, int64_t high, int64_t effort,
+typedef struct Heights {
+    int64_t proved; /* nothing is below */
+    int64_t high;   /* of what is found */
+    int64_t step;
+} Heights;
+
+/* Tries the lowest height that is not ruled out; then heights between what
+ * failed and what is known to do. */
+static void
+halve(PackProblem *p, Heights *h, int64_t share, int64_t *effort,
       int64_t *offset)
 {
-    int64_t step = grain(p), low = *proved, target = low;
-    for (int k = 0; k < CUTS && target < high; k++) {
-        int64_t share = effort / CUTS;
-        PackAnswer answer = pack_search(p, target, &share, offset);
+    int64_t low = h->proved, target = low;
+    while (target < h->high && *effort > 0) {
+        int64_t left = share < *effort ? share : *effort;
+        *effort -= left;
+        PackAnswer answer = pack_search(p, target, &left, offset);
+        *effort += left;
         if (answer == PACK_FITS)
-            high = height(p, offset);
+            h->high = height(p, offset);
         else
             low = target;
         if (answer == PACK_NEVER)
-            *proved = target + step;
-        target = low + (high - low) / step / 2 * step;
-        target = target < *proved ? *proved : target;
+            h->proved = target + h->step;
+        target = low + (h->high - low) / h->step / 2 * h->step;
+        target = target < h->proved ? h->proved : target;
         if (target == low)
             break;
     }
-    return high;
+}
+
+/* The same again with twice the effort for each height: a height that failed
+ * may do when more is spent on it, sooner than one above it. */
+static void
+lower(PackProblem *p, Heights *h, int64_t effort, int64_t *offset)
+{
+    h->step = grain(p);
+    int64_t share = effort / PARTS > LEAST ? effort / PARTS : LEAST;
+    for (; h->proved < h->high && effort > 0; share *= 2)
+        halve(p, h, share, &effort, offset);
 }
 
 int64_t
@@ -156,16 +174,17 @@ pack_lowest(PackItem *items, int n, int64_t align, int64_t effort,
 {
     Arena *a = arena_new();
     PackProblem *p = pack_problem(a, items, n, align);
-    int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1), low = bound(p);
-    int64_t high = n > 0 ? pack_greedy(p, low, offset) : 0;
-    if (high > low && n <= SEARCH_ITEMS) {
+    int64_t *offset = ARENA_ARRAY(a, int64_t, n + 1);
+    Heights h = {.proved = bound(p)};
+    h.high = n > 0 ? pack_greedy(p, h.proved, offset) : 0;
+    if (h.high > h.proved && n <= SEARCH_ITEMS) {
         pack_sort_neighbours(p);
-        high = lower(p, &low, high, effort, offset);
+        lower(p, &h, effort, offset);
     }
     for (int i = 0; i < n; i++)
         items[i].offset = offset[i] * align;
     if (proved)
-        *proved = low;
+        *proved = h.proved;
     arena_free(a);
-    return high;
+    return h.high;
 }

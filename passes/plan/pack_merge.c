@@ -21,6 +21,9 @@ typedef struct MergeNode {
  * part of WASTE of the area are not joined. */
 enum { SHARE = 16, WASTE = 4, UNIT = 1 << 20 };
 
+/* Pairs that take as long as a step of the search. */
+enum { LOOKED_AT = 8192, CONSIDERED = 256 };
+
 typedef struct Pair {
     int64_t cost; /* what it wastes, of UNIT parts of its area */
     uint64_t order;
@@ -39,6 +42,7 @@ typedef struct Merger {
     MergeRule rule;
     VEC(Pair) pairs;
     bool *joined;
+    int64_t looked_at, considered;
 } Merger;
 
 static uint64_t
@@ -129,6 +133,7 @@ consider(Merger *m, int a, int b)
 {
     const MergeNode *x = &m->nodes[a], *y = &m->nodes[b];
     Pair p = {.a = a, .b = b};
+    m->considered++;
     p.how = x->last < y->first ? JOIN_CHAIN : JOIN_STACK;
     if (p.how == JOIN_STACK && x->pad > y->pad) {
         p.a = b; /* what ends in its last unit goes on top */
@@ -160,15 +165,29 @@ by_cost(const void *a, const void *b)
     return x->a != y->a ? x->a - y->a : x->b - y->b;
 }
 
+/* Each pair once, what is earlier first; without waste, only what fits. */
+static bool
+is_pair(const Merger *m, int a, int b)
+{
+    const MergeNode *x = &m->nodes[a], *y = &m->nodes[b];
+    if (x->last < y->first)
+        return m->rule.waste > 0 ||
+               (x->last + 1 == y->first && x->size == y->size);
+    if (a >= b || x->first > y->last)
+        return false;
+    return m->rule.waste > 0 ||
+           (x->first == y->first && x->last == y->last);
+}
+
 static void
 find_pairs(Merger *m)
 {
     m->pairs.n = 0;
+    m->looked_at += (int64_t)m->n_alive * m->n_alive;
     for (int i = 0; i < m->n_alive; i++) {
         for (int k = 0; k < m->n_alive; k++) {
             int a = m->alive[i], b = m->alive[k];
-            const MergeNode *x = &m->nodes[a], *y = &m->nodes[b];
-            if (x->last < y->first || (a < b && x->first <= y->last))
+            if (is_pair(m, a, b))
                 consider(m, a, b);
         }
     }
@@ -259,7 +278,8 @@ pack_merge(Arena *a, const PackProblem *p, int64_t capacity, MergeRule rule)
         boxes[k] = (PackBox){x->first, x->last + 1, x->size, x->pad};
     }
     *out = (PackMerge){pack_problem_of(a, boxes, m->n_alive, p->align),
-                       m->nodes, m->n_nodes, m->alive};
+                       m->nodes, m->n_nodes, m->alive, 0};
+    out->work = m->looked_at / LOOKED_AT + m->considered / CONSIDERED;
     pack_sort_neighbours(out->p);
     return out;
 }

@@ -10,6 +10,7 @@ typedef struct PackMerge {
     const struct MergeNode *nodes;
     int n_nodes;
     const int *node; /* of an item of p */
+    int64_t work;    /* in steps of the search, about */
 } PackMerge;
 
 /* What is joined: everything that fits without waste (waste 0), or also what

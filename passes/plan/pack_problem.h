@@ -18,6 +18,7 @@ typedef struct PackProblem {
     int *start;        /* neighbours of i: near[start[i]] .. near[start[i+1]-1],
                         * those alive together with it */
     int *near;         /* NULL: more than 2^22 pairs */
+    struct PackMerge *exact; /* what the search joins at any height, or NULL */
 } PackProblem;
 
 /* Neighbours smallest first, as the search wants them. */

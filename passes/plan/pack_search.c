@@ -9,11 +9,12 @@
 #include "passes/plan/pack_tree.h"
 
 enum {
+    ORDERS = 4, /* static ones, which come first */
     TRY_STEPS = 150, /* of a try, and one more for each item */
     STATIC_EVERY = 40,
     STALE_TRIES = 200,
-    TURN = 4000, /* steps of one kind, then it is the next one's turn */
-    MERGED_TURN = 1000
+    TURN = 1000, /* steps of one kind, then it is the next one's turn */
+    FIRST = 16000 /* steps of one problem, then it is the next one's turn */
 };
 
 /* Tries of one kind, with the priorities that got furthest. */
@@ -116,9 +117,11 @@ static bool
 try_once(Search *s, Tries *x, int64_t *effort)
 {
     int64_t steps = TRY_STEPS + s->p->n;
-    if (x->n % STATIC_EVERY == 0) {
-        static_order(s, (int)(x->n / STATIC_EVERY % 4), x->tree.priority);
-        steps *= 2;
+    int64_t round = x->n / STATIC_EVERY;
+    if (x->n < ORDERS || x->n % STATIC_EVERY == 0) {
+        int64_t k = x->n < ORDERS ? x->n : round;
+        static_order(s, (int)(k % ORDERS), x->tree.priority);
+        steps *= 2 + round; /* in the end it may go through everything */
     } else {
         disturb(s, x);
     }
@@ -133,15 +136,15 @@ try_once(Search *s, Tries *x, int64_t *effort)
         memcpy(x->keep, x->tree.priority, sizeof *x->keep * (size_t)s->p->n);
     } else if (++x->stale > STALE_TRIES) {
         x->best = x->stale = 0;
-        static_order(s, (int)(draw(s) % 4), x->keep);
+        static_order(s, (int)(draw(s) % ORDERS), x->keep);
     }
     return false;
 }
 
 static bool
-try_some(Search *s, Tries *x, int64_t turn, int64_t *effort)
+try_some(Search *s, Tries *x, int64_t *effort)
 {
-    int64_t end = *effort - turn;
+    int64_t end = *effort - TURN;
     while (*effort > 0 && *effort > end && !s->impossible)
         if (try_once(s, x, effort))
             return true;
@@ -174,13 +177,13 @@ search_new(Arena *a, const PackProblem *p, int64_t capacity,
 
 /* One turn of each kind. */
 static bool
-take_turns(Search *s, int64_t turn, int64_t *effort)
+take_turns(Search *s, int64_t *effort)
 {
     const int64_t *found = NULL;
     for (int k = 0; !found && k < TREE_ORDERS && !s->impossible; k++)
-        if (try_some(s, &s->tries[k], turn, effort))
+        if (try_some(s, &s->tries[k], effort))
             found = s->tries[k].tree.state->offset;
-    if (!found && s->eject && eject_some(s->eject, 2 * turn, effort))
+    if (!found && s->eject && eject_some(s->eject, 2 * TURN, effort))
         found = eject_offsets(s->eject);
     if (found)
         memcpy(s->offset, found, sizeof *found * (size_t)s->p->n);
@@ -195,51 +198,85 @@ typedef struct Portfolio {
     int64_t *effort;
     int64_t *offset;
     Search *whole;
-    uint64_t seed;
+    Search *exact; /* all is joined that can be without waste */
+    int n_rules;
 } Portfolio;
 
 static bool
-try_merged(Portfolio *f, MergeRule rule, int64_t turn)
+search_some(Search *s, int64_t steps, int64_t *effort)
 {
+    int64_t end = *effort - steps;
+    while (*effort > 0 && *effort > end && !s->impossible)
+        if (take_turns(s, effort))
+            return true;
+    return false;
+}
+
+static bool
+search_merged(Portfolio *f, const PackMerge *m, Search *s, int64_t steps)
+{
+    if (!search_some(s, steps, f->effort))
+        return false;
+    pack_unmerge(m, s->offset, f->offset);
+    return true;
+}
+
+/* Other choices of what is joined, one after the other. */
+static bool
+search_other(Portfolio *f, int64_t steps)
+{
+    static const MergeRule rules[] = {{0, 50, 0},    {250, 0, 0},
+                                      {0, 150, 0},   {1000, 20, 0},
+                                      {250, 100, 0}, {500, 50, 0}};
+    MergeRule rule = rules[f->n_rules % 6];
     Arena *a = arena_new();
+    rule.seed = (uint64_t)++f->n_rules;
     PackMerge *m = pack_merge(a, f->p, f->capacity, rule);
+    *f->effort -= m->work;
     Search *s = search_new(a, m->p, f->capacity, NULL);
-    bool found = take_turns(s, turn, f->effort);
-    if (found)
-        pack_unmerge(m, s->offset, f->offset);
-    *f->effort -= f->p->n / 4;
+    bool found = search_merged(f, m, s, steps);
     arena_free(a);
     return found;
 }
 
-static MergeRule
-draw_rule(Portfolio *f)
+static bool
+search_whole(Portfolio *f, int64_t steps)
 {
-    static const int wastes[] = {0, 1000, 0, 250, 1000, 500};
-    static const int doubts[] = {0, 20, 100, 300};
-    uint64_t k = f->seed++;
-    return (MergeRule){wastes[k % 6], doubts[k / 2 % 4], k};
+    if (!search_some(f->whole, steps, f->effort))
+        return false;
+    memcpy(f->offset, f->whole->offset,
+           sizeof *f->offset * (size_t)f->p->n);
+    return true;
+}
+
+/* Longer and longer turns. */
+static PackAnswer
+search_all(Portfolio *f)
+{
+    for (int64_t steps = FIRST; *f->effort > 0; steps += steps / 4) {
+        if (search_merged(f, f->p->exact, f->exact, steps) ||
+            search_other(f, steps) || search_other(f, steps) ||
+            search_whole(f, steps))
+            return PACK_FITS;
+        if (f->whole->impossible)
+            return PACK_NEVER;
+    }
+    return PACK_OPEN;
 }
 
 PackAnswer
-pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
+pack_search(PackProblem *p, int64_t capacity, int64_t *effort,
             int64_t *offset)
 {
-    Arena *a = arena_new();
-    Portfolio f = {p, capacity, effort, offset, NULL, 0};
-    PackAnswer answer = PACK_OPEN;
-    f.whole = search_new(a, p, capacity, offset);
-    while (answer == PACK_OPEN && *effort > 0) {
-        for (int k = 0; k < 6 && answer == PACK_OPEN && *effort > 0; k++)
-            if (try_merged(&f, draw_rule(&f), MERGED_TURN))
-                answer = PACK_FITS;
-        if (answer == PACK_OPEN && take_turns(f.whole, TURN, effort)) {
-            memcpy(offset, f.whole->offset, sizeof *offset * (size_t)p->n);
-            answer = PACK_FITS;
-        }
-        if (answer == PACK_OPEN && f.whole->impossible)
-            answer = PACK_NEVER;
+    if (!p->exact) {
+        p->exact = pack_merge(p->arena, p, capacity, (MergeRule){0, 0, 0});
+        *effort -= p->exact->work;
     }
+    Arena *a = arena_new();
+    Portfolio f = {p, capacity, effort, offset, NULL, NULL, 0};
+    f.whole = search_new(a, p, capacity, offset);
+    f.exact = search_new(a, p->exact->p, capacity, NULL);
+    PackAnswer answer = f.whole->impossible ? PACK_NEVER : search_all(&f);
     arena_free(a);
     return answer;
 }

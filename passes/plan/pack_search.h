@@ -7,7 +7,7 @@
 /* Offsets in units of the alignment, all that they need within capacity bytes.
  * Takes the steps that it used from *effort. offset: first those of a greedy
  * placement, then the answer. */
-PackAnswer pack_search(const PackProblem *p, int64_t capacity, int64_t *effort,
+PackAnswer pack_search(PackProblem *p, int64_t capacity, int64_t *effort,
                        int64_t *offset);
 
 #endif
