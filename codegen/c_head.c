@@ -116,6 +116,16 @@ address_access(Loops *s, Dtype d, const char *address, bool write,
                          stride);
 }
 
+/* Of a part of the scratch. */
+static int
+scratch_access(Loops *s, Dtype d, const char *address, bool write,
+               const char *name, int64_t row)
+{
+    int access = address_access(s, d, address, write, name, row, 1);
+    kernel_aligned(s->k, s->access.at[access].param);
+    return access;
+}
+
 static int
 scale_of(Cells *c, const Head *h)
 {
@@ -174,9 +184,9 @@ rows_body(Kernel *k)
     Type t = {.dtype = DT_f32, .rank = 2, .dim = {h->chunk_rows, cl->n}};
     Loops s = loops_new(k, &t, 2u);
     Cells c = cells_new(k, &s);
-    int logits = address_access(&s, DT_f32, logits_of(cg, h),
+    int logits = scratch_access(&s, DT_f32, logits_of(cg, h),
                                 h->grad && (!h->narrow || h->dbias), "logits",
-                                h->line, 1);
+                                h->line);
     int slopes = logits, bias = -1;
     int x = biased(&c, h, cells_load(&c, logits, h->bias ? "product" : "logit"),
                    &bias);
@@ -192,8 +202,8 @@ rows_body(Kernel *k)
     if (h->grad) {
         scale = scale_of(&c, h);
         if (h->narrow)
-            slopes = address_access(&s, DT_bf16, slopes_of(cg, h), true,
-                                    "slopes", h->line, 1);
+            slopes = scratch_access(&s, DT_bf16, slopes_of(cg, h), true,
+                                    "slopes", h->line);
         store_grad(&c, h,
                    classes_grad(&c, cl, DT_f32, x, lse, scale, valid, "grad"),
                    logits, slopes);

@@ -27,7 +27,7 @@ row_access(Loops *s, const Value *v, bool write)
                          stride);
 }
 
-/* The same for a dense run of f32 at an address. */
+/* The same for a dense run of f32 at an address in a scratch. */
 static int
 dense_access(Loops *s, const Type *rows, const char *address, bool write)
 {
@@ -36,6 +36,7 @@ dense_access(Loops *s, const Type *rows, const char *address, bool write)
     for (int i = 0; i < rows->rank; i++)
         stride[i] = l.stride[i];
     int param = kernel_address(s->k, DT_f32, address, write, "losses");
+    kernel_aligned(s->k, param);
     return loops_strided(s, param, DT_f32, stride);
 }
 

@@ -360,8 +360,12 @@ cells_put(Cells *c, const CellStore *s)
 {
     const char *to = loops_element(c->loops, s->access, "c");
     const Access *a = &c->loops->access.at[s->access];
+    const Cell *cell = &c->cell.at[s->cell];
+    bool exact = c->k->cg->cuda && cell->dtype == DT_bf16 &&
+                 a->dtype == DT_bf16 && cell->kind != CELL_literal;
     emit_set(&c->k->out, to,
-             c_store(c->k->cg->arena, a->dtype, c->cell.at[s->cell].now));
+             exact ? arena_printf(c->k->cg->arena, "edl_bf16_bits(%s)", cell->now)
+                   : c_store(c->k->cg->arena, a->dtype, cell->now));
 }
 
 /* ---- passes over a row ---- */

@@ -229,7 +229,7 @@ product_access(Loops *s, const Product *p)
                    : kernel_address(s->k, p->c.dtype, p->c.address, false,
                                     v->name);
     if (!to && !scratch_sum(p->node)) /* the start of a scratch */
-        s->k->params.at[param].offset = 0;
+        kernel_aligned(s->k, param);
     int access = loops_strided(s, param, p->c.dtype, stride);
     s->access.at[access].type = &v->type;
     return access;

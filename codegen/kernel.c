@@ -295,8 +295,16 @@ kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
 int
 kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name)
 {
-    return kernel_address(k, d, address_scratch(k->cg, k->node, at, d, name),
-                          true, name);
+    int param = kernel_address(
+        k, d, address_scratch(k->cg, k->node, at, d, name), true, name);
+    kernel_aligned(k, param);
+    return param;
+}
+
+void
+kernel_aligned(Kernel *k, int param)
+{
+    k->params.at[param].offset = 0;
 }
 
 int

@@ -124,7 +124,10 @@ int kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
 /* Where bytes of a node's scratch are: "f32(work, forward_loss_logits)". */
 const char *address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d,
                             const char *name);
-/* Bytes of the node's scratch from `at` on, as elements of d. */
+/* It begins at a multiple of 64 bytes, as parts of a scratch do. */
+void kernel_aligned(Kernel *k, int param);
+/* Bytes of the node's scratch from `at` on, a multiple of 64, as elements of
+ * d. */
 int kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name);
 /* The start of a region. */
 int kernel_region(Kernel *k, Region region, Dtype d, bool write);
