@@ -125,7 +125,7 @@ read_lanes(Cells *c, size_t start)
     Arena *a = c->k->cg->arena;
     for (int i = s->access.n - 1; i >= 0; i--) {
         const Access *x = &s->access.at[i];
-        if (!x->lanes)
+        if (!x->lanes || x->held)
             continue;
         if (is_loaded(c, i))
             emit_if_used(&c->k->out, start, x->lanes,
@@ -160,7 +160,9 @@ open_columns(Cells *c)
     int64_t n = whole_columns(s);
     if (s->mode == MODE_element)
         return open;
-    if (s->mode == MODE_block && s->each > 1)
+    if (s->held)
+        emit_open(e, "if (c0 < %" PRId64 ")", n);
+    else if (s->mode == MODE_block && s->each > 1)
         emit_open(e,
                   "for (int32_t c0 = threadIdx.x * %d; c0 < %" PRId64
                   "; c0 += blockDim.x * %d)",
@@ -231,10 +233,50 @@ emit_pass(Cells *c, int level)
     end_folds(c, level);
 }
 
+/* Of what the passes read of the row, all that registers have room for. */
+static bool
+choose_held(Cells *c)
+{
+    enum { MOST = 48 }; /* registers, of 4 bytes */
+    Loops *s = c->loops;
+    int used = 0;
+    for (int i = 0; i < s->access.n; i++) {
+        Access *x = &s->access.at[i];
+        int more = s->each * dtype_info[x->dtype].bits / 32;
+        x->held = x->lanes && is_loaded(c, i) && used + more <= MOST;
+        used += x->held ? more : 0;
+    }
+    return used > 0;
+}
+
+/* Reads it, once for all passes. */
+static void
+hold_row(Cells *c)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    if (!s->held || cells_last_level(c) == 0 || !choose_held(c))
+        return;
+    for (int i = 0; i < s->access.n; i++) {
+        const Access *x = &s->access.at[i];
+        if (x->held)
+            emit_line(e, "%s %s[%d] = {};", lane_type(x), x->lanes, s->each);
+    }
+    emit_open(e, "if (c0 < %" PRId64 ")", whole_columns(s));
+    for (int i = 0; i < s->access.n; i++) {
+        const Access *x = &s->access.at[i];
+        if (x->held)
+            emit_line(e, "edl_load%d(%s, %s + c0);", s->each, x->lanes,
+                      x->base);
+    }
+    emit_close(e, "");
+}
+
 void
 cuda_cells_emit(Cells *c)
 {
     bool rows = false;
+    hold_row(c);
     if (loops_columns(c->loops) > 1)
         for (int level = 0; level <= cells_last_level(c); level++)
             emit_pass(c, level);

@@ -29,12 +29,15 @@ is_near(const Loops *s)
 }
 
 /* A thread of a block does columns thread, thread + threads, ..., or so many
- * neighbours. */
+ * neighbours; once, where the row is not too long: it stays in registers. */
 static int
 threads_of(const Loops *s)
 {
+    enum { HELD = 512 };
     int64_t n = s->inner[s->n_inner - 1] / s->each, rows = loops_rows(s);
-    int64_t most = rows < 64 ? 1024 : 256;
+    int64_t most = rows < 64                   ? 1024
+                   : s->each > 1 && n <= HELD ? HELD
+                                              : 256;
     int64_t threads = (n + 31) / 32 * 32;
     return (int)(threads < most ? threads : most);
 }
@@ -175,7 +178,14 @@ cuda_loops_open(Loops *s)
         k->run = RUN_blocks;
         k->count = loops_rows(s);
         k->threads = threads_of(s);
+        s->held = s->each > 1 && !s->tail &&
+                  loops_columns(s) / s->each <= k->threads;
         head_line(k, NULL, "__shared__ double folds[32];");
+        if (s->held)
+            head_line(k, "c0",
+                      arena_printf(k->cg->arena,
+                                   "const int32_t c0 = threadIdx.x * %d;",
+                                   s->each));
         head_line(k, "r",
                   arena_printf(k->cg->arena, "const %s r = blockIdx.x;",
                                is_near(s) ? "int32_t" : "int64_t"));

@@ -18,6 +18,7 @@ typedef struct Access {
     bool late;         /* or, as it changes in the row, to each element */
     const char *base;  /* pointer at inner index 0, once the row is open */
     const char *lanes; /* CUDA: an array of the elements at c0, or NULL */
+    bool held;         /* which is read before the first pass */
 } Access;
 
 /* What a CUDA thread does: a row, an element, or a part of its block's row. */
@@ -44,6 +45,7 @@ typedef struct Loops {
     bool wide;       /* only cells are printed, element by element: a thread */
     int each;        /* may do so many neighbours, */
     int64_t tail;    /* but one each of the last columns of a row */
+    bool held;       /* those are all that a thread does of its block's row */
 } Loops;
 
 /* Elements that a piece should have at least. */

@@ -5,7 +5,8 @@
 # compute-sanitizer, and times GPT-2 124M; a summary ends it, which is
 # OUT/summary.txt too. A part that fails or has no time left is named there,
 # the rest goes on. --dry: tiny, with the stand-in headers of tests/cuda_host.
-# Set EDLC to use a compiler that is built already.
+# Set EDLC to use a compiler that is built already: `make build/edlc
+# LDFLAGS=-static` makes one that needs nothing on the other machine.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 root=$(pwd)
@@ -97,6 +98,23 @@ sanitize() {
     echo "memcheck, racecheck and synccheck found nothing"
 }
 
+# cuBLASLt of a Python package (nvidia/cu13, nvidia/cublas), where the toolkit
+# has none
+use_package() {
+    found=$($python -c 'import glob, os, sys
+for p in sys.path:
+    for h in glob.glob(p + "/nvidia/**/cublasLt.h", recursive=True):
+        print(os.path.dirname(os.path.dirname(h)))' | head -n 1)
+    [ -n "$found" ] || { say "cublasLt.h: not here"; return; }
+    mkdir -p "$out/lib"
+    for l in "$found"/lib/libcublas*.so.*; do
+        name=${l##*/}
+        ln -sf "$l" "$out/lib/${name%%.so.*}.so"
+    done
+    export NVCC_APPEND_FLAGS="-I$found/include -L$out/lib -Xlinker -rpath=$found/lib"
+    say "cuBLASLt: of $found"
+}
+
 write_tokens() {
     $python -c 'import array, random, sys
 r = random.Random(1)
@@ -111,6 +129,16 @@ time_model() {
     cp "$out/train.bin" "$out/val.bin" "$out/$1" &&
         cd "$out/$1" && $python "$root/bench/device_step.py" ./gpt2 \
         $((B * T * microbatches)) "$steps" $shape
+}
+
+# same_bits FOLDER: two steps leave what two others of the program without a
+# limit have left
+same_bits() {
+    first=$out/whole/bits.st
+    [ -e "$first" ] || (cd "$out/whole" && ./gpt2 --quiet --steps=2 \
+        --save=bits.st) || return 1
+    cd "$out/$1" && ./gpt2 --quiet --steps=2 --save=again.st &&
+        cmp "$first" again.st && rm again.st && echo "the same bits"
 }
 
 # bytes that leave $1 of the activations
@@ -163,11 +191,15 @@ else
     gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader) ||
         { echo "device.sh: no GPU; --dry needs none" >&2; exit 2; }
     say "$gpu, $(nvcc --version | tail -n 1)"
+    echo '#include <cublasLt.h>' >"$out/library.cu"
+    nvcc -E "$out/library.cu" >/dev/null 2>&1 || use_package
 fi
 dims=B=$B,T=$T
 export dry out began B T microbatches steps shape dims
 export precision=${PRECISION---precision=bf16}
 [ -x "$edlc" ] || part edlc 120 make -s -j "$(nproc)" build/edlc || exit 1
+"$edlc" --version >/dev/null ||
+    { say "edlc does not run here: build it with LDFLAGS=-static"; exit 1; }
 
 # ---- correctness ----
 
@@ -186,14 +218,6 @@ for p in f32 bf16; do
         part "right-$m-$p" 60 right "samples/$m.edl" $p "$set" $within "$m"
     done
 done
-if command -v compute-sanitizer >/dev/null && ! $dry; then
-    part sanitizer-mlp 40 sanitize f32 mlp samples/mlp.edl --set=B=8
-    part sanitizer-chargpt 60 sanitize bf16 chargpt samples/chargpt.edl \
-        --set="$small"
-else
-    say "compute-sanitizer: not here"
-fi
-
 # ---- GPT-2 ----
 
 part tokens 20 write_tokens $vocab
@@ -203,7 +227,8 @@ for p in $plans; do
     p=${p%:*}
     part "emit-$p" 60 emit $p "$out/gpt2.edl" --set=$dims $precision $flag &&
         part "build-$p" 120 build "$out/$p" &&
-        part "gpt2-$p" 90 time_model $p
+        part "gpt2-$p" 90 time_model $p &&
+        part "bits-$p" 60 same_bits $p
     [ $p = whole ] || continue
     part profile 100 profile &&
         part emit-best 60 emit best "$out/gpt2.edl" --set=$dims $precision \
@@ -218,6 +243,16 @@ if ! $dry && $python -c 'import torch' 2>/dev/null; then
     part torch-compile 150 $python bench/gpt2_torch_cuda.py -B $B -T $T
 else
     say "torch.compile: not here"
+fi
+
+# ---- what it takes longest to find nothing with ----
+
+if command -v compute-sanitizer >/dev/null && ! $dry; then
+    part sanitizer-mlp 40 sanitize f32 mlp samples/mlp.edl --set=B=8
+    part sanitizer-chargpt 60 sanitize bf16 chargpt samples/chargpt.edl \
+        --set="$small"
+else
+    say "compute-sanitizer: not here"
 fi
 say "$failures parts failed; $(($(date +%s) - began)) s"
 [ $failures -eq 0 ]

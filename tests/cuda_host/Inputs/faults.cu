@@ -31,6 +31,16 @@ turn_copied(const int *x, int *y, int wait)
     y[threadIdx.x] = all[N - 1 - threadIdx.x];
 }
 
+/* In shared memory that the launch gives: so many numbers of it. */
+static __global__ void
+turn_given(const int *x, int *y, int skip)
+{
+    int *const all = (int *)(void *)edl_shared() + skip;
+    all[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = all[N - 1 - threadIdx.x];
+}
+
 /* Blocks add to one number without waiting for each other. */
 static __global__ void
 race(int *y)
@@ -61,6 +71,19 @@ launch(cudaStream_t s, void (*kernel)(P...), unsigned blocks, P... a)
 {
     void *list[] = {(void *)&a..., NULL};
     cudaLaunchKernel(kernel, dim3(blocks), dim3(N), list, 0, s);
+}
+
+/* "given": right; "given-beyond": a number too far; "given-much": more than a
+ * kernel gets that has not asked. */
+static void
+given(const char *what, cudaStream_t s, const int *x, int *y)
+{
+    int skip = strcmp(what, "given-beyond") == 0;
+    const bool much = strcmp(what, "given-much") == 0;
+    void *list[] = {&x, &y, &skip, NULL};
+    if (cudaLaunchKernel(turn_given, dim3(1), dim3(N), list,
+                         much ? 50 << 10 : N * sizeof *y, s) != cudaSuccess)
+        edl_host::stop("not launched");
 }
 
 /* x comes in on a stream of its own, y is made of it on another: with events
@@ -169,6 +192,8 @@ main(int argc, char **argv)
         launch<int *, int>(s, beyond, 1, y, 1);
     else if (strcmp(what, "apart") == 0)
         launch<int *>(s, apart, 1, y);
+    else if (strstr(what, "given"))
+        given(what, s, x, y);
     else if (strstr(what, "copied"))
         launch<const int *, int *, int>(s, turn_copied, 1, x, y,
                                         strcmp(what, "copied") == 0);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # faults.sh PROGRAM: what each wrong program shows under seeds 0, 3, 5 and 9.
 for what in right unsynced race early touch beyond apart \
+    given given-beyond given-much \
     streams streams-fork streams-join graph graph-fork graph-join; do
     seen=$(for seed in 0 3 5 9; do
         EDL_HOST_SEED=$seed "$1" $what 2>&1 || echo "status $?"

@@ -1,5 +1,5 @@
-/* Copies to shared memory that go on while their thread does, for the
- * stand-in: until it waits, what they write is NaNs. */
+/* Shared memory for the stand-in: what a launch gives, and copies to it that go
+ * on while their thread does; until it waits, what they write is NaNs. */
 #ifndef EDL_HOST_COPY_H
 #define EDL_HOST_COPY_H
 
@@ -29,6 +29,13 @@ copies(void)
     return mine;
 }
 } // namespace edl_host
+
+/* The shared memory that the launch gives the block. */
+static inline float4 *
+edl_shared(void)
+{
+    return (float4 *)(void *)edl_host::block().shared.data();
+}
 
 static inline void
 edl_host_copy(void *shared, const void *from, int bytes, size_t size)

@@ -96,12 +96,6 @@ edl_turned16(uint32_t (&b)[4], const uint16_t *tile, int stride)
     }
 }
 
-static inline float4 *
-edl_shared(void)
-{
-    return (float4 *)(void *)edl_host::block().shared.data();
-}
-
 static inline uint32_t
 edl_pack(float low, float high)
 {
