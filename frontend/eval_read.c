@@ -24,10 +24,10 @@ static const char *
 entry_shape(Arena *a, const StEntry *e)
 {
     const char *out = "";
-    for (int k = 0; k < e->rank && k < MAX_RANK; k++)
+    for (int k = 0; k < e->rank && k < ST_MAX_RANK; k++)
         out = arena_printf(a, "%s%s%lld", out, k ? ", " : "",
                            (long long)e->dim[k]);
-    return arena_printf(a, "[%s%s]", out, e->rank > MAX_RANK ? ", ..." : "");
+    return arena_printf(a, "[%s%s]", out, e->rank > ST_MAX_RANK ? ", ..." : "");
 }
 
 static StFile *
@@ -117,7 +117,7 @@ entry_values(EvalRun *r, const char *path, const StEntry *e, const Tensor *t)
 static bool
 same_dims(const StEntry *e, int skip, const Type *t)
 {
-    if (e->rank != t->rank + skip || e->rank > MAX_RANK)
+    if (e->rank != t->rank + skip)
         return false;
     for (int k = 0; k < t->rank; k++)
         if (e->dim[k + skip] != t->dim[k])

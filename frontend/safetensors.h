@@ -8,11 +8,14 @@
 #include "ir/base/map.h"
 #include "ir/type.h"
 
+/* One axis more than a tensor's may count microbatches. */
+enum { ST_MAX_RANK = MAX_RANK + 1 };
+
 typedef struct StEntry {
     const char *name;
     const char *dtype; /* as the file says it: "F32", "I64", "U16" */
-    int rank;          /* may be above MAX_RANK; then dim is cut */
-    int64_t dim[MAX_RANK];
+    int rank;          /* may be above ST_MAX_RANK; then dim is cut */
+    int64_t dim[ST_MAX_RANK];
     int64_t elements;
     const unsigned char *bytes;
     int64_t n_bytes;

@@ -149,7 +149,7 @@ read_shape(Reader *r, const json_t *shape, StEntry *e)
         if (dim && e->elements > INT64_MAX / 8 / dim)
             return fail(r, "tensor %s: more than 2^63 bytes", e->name);
         e->elements *= dim;
-        if (k < MAX_RANK)
+        if (k < ST_MAX_RANK)
             e->dim[k] = dim;
     }
     return true;

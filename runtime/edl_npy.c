@@ -167,6 +167,6 @@ edl_npy_parse(EdlNpy *out, const unsigned char *bytes, uint64_t size,
     }
     return edl_error(e, EDL_EFORMAT,
                      "%s: dtype '%s' is not one of <f4 <f8 <f2 <i4 <i8 |u1 "
-                     "|i1 |b1 <u2 <u4",
+                     "|i1 |b1 <i2 <u2 <u4 <u8",
                      what, descr);
 }

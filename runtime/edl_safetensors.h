@@ -11,12 +11,15 @@
 extern "C" {
 #endif
 
+/* One axis more than a tensor's may count microbatches. */
+#define EDL_ST_MAX_RANK (EDL_MAX_RANK + 1)
+
 typedef struct EdlStEntry {
     const char *name;
     const char *type; /* as the file says it */
     EdlDtype dtype;   /* EDL_DTYPE_COUNT: one that edl does not know */
     int32_t ndim;
-    int64_t dims[EDL_MAX_RANK];
+    int64_t dims[EDL_ST_MAX_RANK];
     uint64_t begin, end; /* in data */
 } EdlStEntry;
 

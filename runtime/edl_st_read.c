@@ -85,10 +85,10 @@ read_shape(Reader *r, EdlStEntry *out)
     if (edl_json_take(j, ']'))
         return EDL_OK;
     do {
-        if (out->ndim == EDL_MAX_RANK)
+        if (out->ndim == EDL_ST_MAX_RANK)
             return edl_error(r->error, EDL_EFORMAT,
                              "%s: %s: more than %d dimensions", r->what,
-                             out->name, EDL_MAX_RANK);
+                             out->name, EDL_ST_MAX_RANK);
         if (!edl_json_integer(j, &out->dims[out->ndim++]))
             return bad_json(r);
     } while (edl_json_take(j, ','));

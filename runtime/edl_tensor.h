@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* "f32[4, 1024]" */
-#define EDL_SHAPE_TEXT 192
+#define EDL_SHAPE_TEXT 256
 void edl_shape_text(char text[EDL_SHAPE_TEXT], EdlDtype d, int32_t ndim,
                     const int64_t *dims);
 

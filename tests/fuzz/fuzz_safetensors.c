@@ -24,7 +24,7 @@ collect(Arena *a, const StFile *f, StOut *outs)
         if (!st_values(e, at) || o.type.dtype == DT_COUNT ||
             e->rank > MAX_RANK || e->elements == 0)
             continue;
-        memcpy(o.type.dim, e->dim, sizeof e->dim);
+        memcpy(o.type.dim, e->dim, sizeof o.type.dim);
         o.at = at;
         outs[n++] = o;
     }
