@@ -27,20 +27,44 @@ has_backward(const Module *m)
     return false;
 }
 
+/* Limits at which another plan may be the fastest: each less than the one
+ * before. The last one is the smallest. */
+typedef VEC(int64_t) Grid;
+
+static Grid
+find_grid(Arena *a, Ladder *l, bool again)
+{
+    Grid grid = {0};
+    int64_t best = INT64_MAX;
+    int64_t least = ladder_total(l, ladder_smallest(l, again));
+    for (int i = 0; i < l->at.n; i++) {
+        if (l->at.at[i].least >= best || ladder_total(l, i) >= best)
+            continue;
+        best = ladder_total(l, i);
+        if (best > least)
+            vec_push(a, &grid, best);
+    }
+    vec_push(a, &grid, least);
+    return grid;
+}
+
+/* Of what fits, the fastest: with less memory it is never faster. */
 Curve
 curve_find(Arena *a, Module *m)
 {
     Curve c = {0};
     Ladder *l = has_backward(m) ? ladder_make(a, m) : NULL;
+    const char *recompute = module_option(m, "recompute");
+    bool again = !recompute || strcmp(recompute, "none") != 0;
     if (!l)
         return c;
     c.bound = ladder_ns(l, 0);
-    int64_t best = INT64_MAX;
-    for (int i = 0; i < l->at.n; i++) {
-        if (l->at.at[i].least >= best || ladder_total(l, i) >= best)
-            continue;
-        best = ladder_total(l, i);
-        vec_push(a, &c.at, ((CurvePoint){best, ladder_ns(l, i)}));
+    Grid grid = find_grid(a, l, again);
+    for (int i = 0; i < grid.n; i++) {
+        int rung = ladder_fastest(l, grid.at[i], again);
+        int64_t bytes = rung < 0 ? 0 : ladder_total(l, rung);
+        if (rung >= 0 && (c.at.n == 0 || bytes < c.at.at[c.at.n - 1].bytes))
+            vec_push(a, &c.at, ((CurvePoint){bytes, ladder_ns(l, rung)}));
     }
     return c;
 }
