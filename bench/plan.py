@@ -115,6 +115,11 @@ class PlanBench(Bench):
         return int(re.search(r"smallest limit that works is (\d+)",
                              done.stderr)[1])
 
+    def measure_machine(self):
+        """Right before a model: within the hour rates change by a quarter."""
+        self.a.machine = os.path.join(self.a.dir, "machine.toml")
+        output(self.front + [self.a.edlc, "profile", "-o", self.a.machine])
+
     def node_times(self, model, file, flags, dims):
         """Of the program without a limit, by random inputs."""
         name = model + re.sub(r"\W", "", dims)
@@ -220,23 +225,25 @@ class PlanBench(Bench):
 
 def main():
     ap = bench_flags(__doc__)
-    ap.add_argument("--machine", help="a machine file; else it is measured")
+    ap.add_argument("--machine", help="a machine file; else it is measured, "
+                    "before each model")
     ap.add_argument("--nodes", action="store_true",
                     help="plan with the times of nodes, too")
     ap.add_argument("--no-torch", dest="torch", action="store_false")
     ap.add_argument("--parts", type=lambda s: [float(x) for x in s.split(",")],
                     default=PARTS, help="of stash and workspace: 1,0.5,0.25")
     b = PlanBench(ap.parse_args())
-    if not b.a.machine:
-        b.a.machine = os.path.join(b.a.dir, "machine.toml")
-        output(b.front + [b.a.edlc, "profile", "-o", b.a.machine])
+    given = b.a.machine
     print("| step | activations, part | total, MiB | RSS, MiB | predicted, ms "
           "| measured, ms | predicted/measured | predicted/unlimited | "
           "measured/unlimited | fastest/unlimited |")
     print("| --- |" + " --- |" * 9)
     for c in MODELS:
-        if not b.a.only or b.a.only in " ".join(c[:2]):
-            b.model(*c)
+        if b.a.only and b.a.only not in " ".join(c[:2]):
+            continue
+        if not given:
+            b.measure_machine()
+        b.model(*c)
 
 
 if __name__ == "__main__":
