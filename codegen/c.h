@@ -24,6 +24,7 @@ typedef struct CModel {
     VEC(GraphCode) graphs;
     VEC(const Tensor *) inputs, outputs, tensors;
     bool has_step, has_phases, has_update, has_evaluate, has_infer;
+    bool early; /* the backward pass updates parameters */
     int64_t accumulate;
 } CModel;
 

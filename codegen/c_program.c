@@ -57,6 +57,48 @@ emit_microbatch(CModel *m, Emit *e, int64_t mb, int64_t *now)
     *now = mb;
 }
 
+/* ---- what can go wrong in a step ---- */
+
+/* It takes back what the step has counted. */
+static void
+emit_check(Emit *e, const char *call)
+{
+    emit_line(e, "s = %s;", call);
+    emit_open(e, "if (s != EDL_OK)");
+    emit_line(e, "m->count.microbatch = first;");
+    emit_line(e, "m->phase = 0;");
+    emit_line(e, "return s;");
+    emit_close(e, "");
+}
+
+static bool
+moves(const CModel *m)
+{
+    const int64_t *bytes = m->cg.m->region_bytes;
+    return bytes[REGION_host] || bytes[REGION_disk];
+}
+
+/* A bad index, or a copy that failed. */
+static void
+emit_fault(CModel *m, Emit *e, const char *phase, bool updated)
+{
+    if (updated && moves(m))
+        emit_check(e, "edl_check_update(m)");
+    emit_check(e, arena_printf(m->cg.arena, "edl_check_fault(m, \"%s\")",
+                               phase));
+}
+
+/* What the update sends off the device may not arrive. */
+static void
+emit_update_fault(CModel *m, Emit *e, const char *declare)
+{
+    if (!m->has_update || !moves(m))
+        return;
+    emit_line(e, "%ss = edl_check_update(m);", declare);
+    emit_line(e, "if (s != EDL_OK)");
+    emit_line(e, "    return s;");
+}
+
 /* now: the microbatch that m->count says, from `first`; -2: another. */
 void
 c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
@@ -77,6 +119,8 @@ c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
         emit_microbatch(m, e, a->mb, &now);
         const char *mb = index_text(m, a->mb);
         c_call(m, e, a->graph, mb, mb, index_text(m, a->slot));
+        if (m->early && !m->cg.cuda && strcmp(a->graph->name, "forward") == 0)
+            emit_fault(m, e, "a step", false); /* before anything changes */
     }
 }
 
@@ -142,30 +186,6 @@ c_report(CModel *m, Emit *e)
 
 /* ---- step ---- */
 
-/* A bad index takes back what the step has counted. */
-static void
-emit_fault(Emit *e, const char *phase)
-{
-    emit_line(e, "s = edl_check_fault(m, \"%s\");", phase);
-    emit_open(e, "if (s != EDL_OK)");
-    emit_line(e, "m->count.microbatch = first;");
-    emit_line(e, "m->phase = 0;");
-    emit_line(e, "return s;");
-    emit_close(e, "");
-}
-
-/* What the update sends off the device may not arrive. */
-static void
-emit_update_fault(CModel *m, Emit *e, const char *declare)
-{
-    const int64_t *bytes = m->cg.m->region_bytes;
-    if (!m->has_update || (!bytes[REGION_host] && !bytes[REGION_disk]))
-        return;
-    emit_line(e, "%ss = edl_check_update(m);", declare);
-    emit_line(e, "if (s != EDL_OK)");
-    emit_line(e, "    return s;");
-}
-
 void
 c_update(CModel *m, Emit *e)
 {
@@ -193,7 +213,7 @@ emit_step(CModel *m, Emit *e)
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
     c_actions(m, e, p->actions.at, p->actions.n, 0);
-    emit_fault(e, "a step");
+    emit_fault(m, e, "a step", m->early);
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     c_update(m, e);
     emit_update_fault(m, e, "");
@@ -228,7 +248,7 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
     c_call(m, e, g, "0", "mb", "0");
-    emit_fault(e, name);
+    emit_fault(m, e, name, m->early && parity == 1);
     emit_line(e, "m->phase++;");
     if (parity == 1)
         emit_line(e, "m->count.microbatch++;");

@@ -224,6 +224,7 @@ typedef struct Sweep {
     VEC(const Node *) nodes; /* adamw or sgd, all of one kind */
     int n_state;             /* tensors of optimizer state of each */
     Region param, state[2];  /* where they are, all alike */
+    Region grad;
 } Sweep;
 
 static const Node *
@@ -432,7 +433,7 @@ sweep_body(Kernel *k)
     const char *state[2] = {param, param};
     for (int i = 0; i < s->n_state; i++)
         state[i] = kernel_name(k, region_param(k, s->state[i], true));
-    const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
+    const char *grads = kernel_name(k, region_param(k, s->grad, false));
     emit_no_fault(k);
     if (n->op == OP_adamw && n->n_args == 8)
         emit_go(k, n, 7);
@@ -456,6 +457,7 @@ static void
 set_regions(Sweep *s, const Node *n)
 {
     s->param = region_of(n->args[0]);
+    s->grad = region_of(n->args[1]);
     for (int i = 0; i < s->n_state; i++)
         s->state[i] = region_of(state_of(n, i));
 }
@@ -464,7 +466,8 @@ set_regions(Sweep *s, const Node *n)
 static bool
 is_in_regions(const Sweep *s, const Node *n)
 {
-    bool same = region_of(n->args[0]) == s->param;
+    bool same = region_of(n->args[0]) == s->param &&
+                region_of(n->args[1]) == s->grad;
     for (int i = 0; i < s->n_state; i++)
         same &= region_of(state_of(n, i)) == s->state[i];
     return same;
@@ -490,8 +493,7 @@ collect(Sweep *s, Cg *cg, const Node *n)
     if (n->op == OP_adamw || n->op == OP_sgd) {
         vec_push(cg->arena, &s->nodes, n);
         bool ok = fits_table(n->args[0], REGION_state) &&
-                  region_of(n->args[1]) == REGION_grads &&
-                  fits_table(n->args[1], REGION_grads);
+                  fits_table(n->args[1], region_of(n->args[1]));
         s->n_state = n->op == OP_adamw                   ? 2
                      : node_float(n, "momentum", 0) != 0 ? 1
                                                          : 0;

@@ -101,7 +101,8 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
     emit_line(e, "    return edl_fail(m, EDL_EINVAL, \"%s: not its turn\");",
               name);
     emit_inputs(e, 1);
-    emit_line(e, "edl_begin(m, in, 1, 0.0);");
+    emit_line(e, "edl_begin(m, in, 1, %s);",
+              m->early && parity == 1 ? "edl_lr(m)" : "0.0");
     c_call(m, e, g, "0", "mb", "0");
     emit_end(e);
     emit_fault(e, name);

@@ -93,6 +93,15 @@ take_api_names(CModel *c)
     names_take(n, c->name);
 }
 
+static bool
+updates(const Graph *g)
+{
+    for (const Node *n = g ? g->first : NULL; n; n = n->next)
+        if (n->op == OP_adamw || n->op == OP_sgd)
+            return true;
+    return false;
+}
+
 static CModel
 model_new(Module *m, bool cuda)
 {
@@ -110,6 +119,7 @@ model_new(Module *m, bool cuda)
     c.has_phases = c.has_step && module_graph(m, "forward") &&
                    module_graph(m, "backward") && m->slots <= 1;
     c.has_update = calls_graph(m, "step", "update");
+    c.early = updates(module_graph(m, "backward"));
     c.has_evaluate = has_program(m, "evaluate");
     c.has_infer = has_program(m, "infer");
     c.accumulate = m->train && m->train->accumulate ? m->train->accumulate : 1;

@@ -104,6 +104,10 @@ print_blocks(const PlanView *p)
         for (int f = 0; f < FATE_COUNT; f++)
             print_fate(a, f, &x->fate[f]);
     }
+    if (p->summary.early > 0)
+        printf("updated in the backward pass: %d parameters, whose gradients "
+               "of %lld bytes are not kept\n",
+               p->summary.early, (long long)p->summary.early_bytes);
 }
 
 static void

@@ -71,6 +71,15 @@ json_blocks(const Summary *all)
 }
 
 static json_t *
+json_early(const Summary *s)
+{
+    json_t *x = json_object();
+    json_object_set_new(x, "parameters", json_integer(s->early));
+    json_object_set_new(x, "bytes", json_integer(s->early_bytes));
+    return x;
+}
+
+static json_t *
 json_curve(const Curve *c)
 {
     json_t *list = json_array();
@@ -97,6 +106,7 @@ plan_json(const PlanView *p)
     json_object_set_new(top, "before", json_point(p->before));
     json_object_set_new(top, "after", json_point(p->after));
     json_object_set_new(top, "blocks", json_blocks(&p->summary));
+    json_object_set_new(top, "early", json_early(&p->summary));
     if (p->curve.at.n > 0)
         json_object_set_new(top, "curve", json_curve(&p->curve));
     json_object_set_new(top, "peak", json_peak(&p->report));

@@ -98,6 +98,8 @@ load_plan(Session *s, Module *m)
     if (s->options->offload)
         module_set_option(m, "offload", s->options->offload);
     take_limit(s, m);
+    if (s->options->grads && module_option(m, "limit"))
+        module_set_option(m, "gradients", "kept");
     if (!take_reserve(s, m) || !check_disk(s, m))
         return STATUS_USAGE;
     return cmd_take_machine(s, m) ? STATUS_DONE : STATUS_INPUT;

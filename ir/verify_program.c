@@ -95,6 +95,58 @@ each_called(Verifier *v, Action *const *list, int n, const Graph **writer,
     }
 }
 
+/* ---- parameters ---- */
+
+static bool
+is_updated(const Node *n, const Value *x)
+{
+    const Tensor *t = value_tensor(x);
+    return (n->op == OP_adamw || n->op == OP_sgd) &&
+           n->phase != PHASE_update && t &&
+           (t->kind == TENSOR_param || t->kind == TENSOR_opt);
+}
+
+/* by: who has changed it, by Tensor.mark. */
+static void
+find_updated(const Graph *g, const Graph *of, const Graph **by)
+{
+    graph_each(g, n) {
+        if (n->body)
+            find_updated(n->body, of, by);
+        for (int i = 0; i < n->n_args; i++)
+            if (is_updated(n, n->args[i]))
+                by[value_tensor(n->args[i])->mark] = of;
+    }
+}
+
+static void
+verify_updated(Verifier *v, const Graph *g, const Graph **by)
+{
+    graph_each(g, n) {
+        const Graph *who = n->op == OP_read ? by[n->tensor->mark] : NULL;
+        verify_at(v, n);
+        if (who)
+            verify_fault(v, "%s is updated by graph %s already",
+                         n->tensor->name, who->name);
+    }
+    find_updated(g, g, by);
+}
+
+/* All of a step reads the parameters that it began with: a pass that updates
+ * one runs once, and no later one reads it. */
+static void
+verify_updates(Verifier *v, Action *const *list, int n, const Graph **by)
+{
+    for (int i = 0; i < n; i++) {
+        const Action *a = list[i];
+        int turns = a->kind != ACTION_repeat ? 1 : a->hi - a->lo > 1 ? 2 : 1;
+        for (int k = 0; k < turns && a->kind == ACTION_repeat; k++)
+            verify_updates(v, a->body.at, a->body.n, by);
+        if (a->kind == ACTION_call)
+            verify_updated(v, a->graph, by);
+    }
+}
+
 static void
 verify_fence(Verifier *v, const Program *p)
 {
@@ -104,6 +156,8 @@ verify_fence(Verifier *v, const Program *p)
         v->m->tensors.at[i]->mark = i;
     each_called(v, p->actions.at, p->actions.n, writer, true);
     each_called(v, p->actions.at, p->actions.n, writer, false);
+    memset(writer, 0, sizeof *writer * (size_t)n);
+    verify_updates(v, p->actions.at, p->actions.n, writer);
 }
 
 void

@@ -480,20 +480,30 @@ count_items(Trainer *t)
     t->progress.items *= ids ? edl_tensor_elements(x) : x->dims[0];
 }
 
+static int32_t
+count_kind(const EdlModel *m, EdlKind kind)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < m->ntensors; i++)
+        n += m->tensors[i].kind == kind;
+    return n;
+}
+
 static EdlStatus
 check_model(Trainer *t)
 {
+    int32_t grads = count_kind(t->model, EDL_GRAD);
     if (!t->model->step && !t->model->evaluate)
         return edl_error(&t->error, EDL_EUNSUPPORTED,
                          "the model has neither a step nor a forward pass");
-    if (!t->flags.grads)
+    if (!t->flags.grads || (grads && grads == count_kind(t->model, EDL_PARAM)))
         return EDL_OK;
-    for (int32_t i = 0; i < t->model->ntensors; i++) {
-        if (t->model->tensors[i].kind == EDL_GRAD)
-            return EDL_OK;
-    }
     return edl_error(&t->error, EDL_EUNSUPPORTED,
-                     "--grads: the model was compiled without gradients");
+                     grads ? "--grads: under its limit the model keeps some "
+                             "gradients for a moment only; compile it with "
+                             "--grads"
+                           : "--grads: the model was compiled without "
+                             "gradients");
 }
 
 static EdlStatus

@@ -68,6 +68,7 @@ check_values(Module *schedule, Module *model, CheckReport *out)
 {
     Check c = {.m = schedule, .model = model, .arena = arena_new()};
     *out = (CheckReport){.nodes = count_nodes(schedule)};
+    check_early_begin(&c);
     check_module(&c);
     check_totals(&c, out);
     if (!c.faults) {

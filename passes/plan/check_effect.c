@@ -7,7 +7,7 @@
 static const Tensor *
 effect_tensor(const Node *n)
 {
-    if ((n->op == OP_adamw || n->op == OP_sgd) && n->n_args)
+    if (check_is_update(n) && n->n_args)
         return value_tensor(n->args[0]);
     return n->op == OP_wait || check_is_write_back(n) ? NULL : n->tensor;
 }
@@ -28,7 +28,10 @@ collect(Check *c, const Graph *g, Phase phase)
         const Tensor *t = n->n_results ? NULL : effect_tensor(n);
         if (!t)
             continue;
-        Track *track = check_track(c, module_tensor(c->m, t->name));
+        const Tensor *mine = module_tensor(c->m, t->name);
+        if (!mine) /* check_may_lack */
+            continue;
+        Track *track = check_track(c, mine);
         Effect e = {n->mark, n};
         if (of == PHASE_update)
             vec_push(c->arena, &track->update, e);
@@ -60,7 +63,7 @@ count(Check *c, const Graph *g, bool update)
             count(c, n->body, update);
         const Tensor *t = n->n_results ? NULL : effect_tensor(n);
         if (t)
-            check_track(c, t)->found[update]++;
+            check_track(c, t)->found[update || check_is_update(n)]++;
     }
 }
 
@@ -184,7 +187,7 @@ check_turn(Check *c, const Node *n, const Effect *want, int number)
         check_fault_at(c, n, "another change of %s comes first in the model",
                        effect_tensor(n)->name);
         check_note(c, want->node->loc, "the model has it from here");
-    } else if (outer->phase != c->phase) {
+    } else if (outer->phase != c->phase && !check_is_early(c, n)) {
         check_fault_at(c, n, "belongs to the %s pass",
                        phase_name[outer->phase]);
     }
@@ -217,7 +220,7 @@ void
 check_effect(Check *c, const Node *n, int number)
 {
     Track *t = check_track(c, effect_tensor(n));
-    if (c->phase != PHASE_update) {
+    if (c->phase != PHASE_update && !check_is_early(c, n)) {
         check_micro(c, n, t, number);
         return;
     }

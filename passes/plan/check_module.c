@@ -127,7 +127,7 @@ check_tensors(Check *c)
         check_tensor(c, c->m->tensors.at[i]);
     for (int i = 0; i < c->model->tensors.n; i++) {
         const Tensor *x = c->model->tensors.at[i];
-        if (module_tensor(c->m, x->name))
+        if (module_tensor(c->m, x->name) || check_may_lack(c, x))
             continue;
         check_fault(c, (Span){0}, "the schedule has no tensor %s", x->name);
         check_note(c, x->loc, "the model has it from here");

@@ -217,6 +217,8 @@ number_one(Check *c, const Node *n)
     bool same = n->op == OP_offload || n->op == OP_fetch ||
                 n->op == OP_wait || check_is_write_back(n) ||
                 (n->op == OP_write && n->tensor->kind == TENSOR_stash);
+    if (check_is_early(c, n))
+        args[1] = check_early_number(c, n, args[1]);
     int first = same ? args[0] : check_number(c, n, args);
     for (int i = 0; i < n->n_results; i++)
         held(n->results[i])->number =

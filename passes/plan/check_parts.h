@@ -5,6 +5,7 @@
  *   check_number.c   which node of the model a node of the schedule is
  *   check_program.c  which graph runs when
  *   check_effect.c   what changes tensors: once each, in the model's order
+ *   check_early.c    updates in the backward pass, of gradients not kept
  *   check_memory.c   bytes: who wrote them, who has overwritten them
  *   check_copy.c     copies between spaces that are under way
  *   check_node.c     one node of a call
@@ -101,6 +102,9 @@ typedef struct Check {
     int n_sorted[CHECK_LISTS];
     HeldList live;     /* values in no tensor that are read later */
     VEC(Track *) used; /* whose list of those is not empty */
+    Map grads;   /* of the model: name -> what it does with it */
+    Map lacking; /* name of a parameter -> its gradient tensor in the model,
+                  * which the schedule has not */
     /* of the program that runs */
     const Graph *main; /* the model's graph that it computes */
     int64_t microbatches;
@@ -151,6 +155,19 @@ bool check_effects_read(Check *c, const Node *n);
 void check_effect(Check *c, const Node *n, int number);
 /* As if `more` microbatches like the last one had run. */
 void check_effects_skip(Check *c, int64_t more);
+
+/* ---- check_early.c ---- */
+
+/* Before the tensors are compared. */
+void check_early_begin(Check *c);
+/* May a schedule lack this gradient tensor of the model? */
+bool check_may_lack(const Check *c, const Tensor *grad);
+bool check_is_update(const Node *n);
+/* n, an optimizer in a backward pass, reads its gradient where it was made. */
+bool check_is_early(const Check *c, const Node *n);
+/* number: of that value. The number of the complete gradient, which the model
+ * reads of a tensor; NO_NUMBER after a fault. */
+int check_early_number(Check *c, const Node *n, int number);
 
 /* ---- check_memory.c ---- */
 

@@ -3,6 +3,7 @@
 #include "ir/lend.h"
 #include "ir/scratch.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/early.h"
 
 /* One thing that drop_add set, and what to put back. */
 typedef struct DropStep {
@@ -120,6 +121,14 @@ find_written(Drop *d, const Module *stashed)
         int64_t more = (intptr_t)map_get(&bytes, n->tensor->name);
         d->written[kernel->order] += more;
         d->lent += more;
+    }
+    EarlyParams early = early_find(d->a, d->g->module);
+    for (int i = 0; i < early.n; i++) {
+        const Node *n = early.at[i].accumulate;
+        const Node *kernel = n->graph->owner ? n->graph->owner : n;
+        int64_t more = (intptr_t)map_get(&bytes, n->tensor->name);
+        d->soon[kernel->order] += more;
+        d->all_soon += more;
     }
 }
 
@@ -315,7 +324,8 @@ drop_add(Drop *d, int value)
 int64_t
 drop_kept(const Drop *d)
 {
-    int64_t bytes = d->all - d->saved - d->lent;
+    int64_t lent = d->lent - (d->early ? d->all_soon : 0);
+    int64_t bytes = d->all - d->saved - lent;
     return bytes > 0 ? bytes : 0;
 }
 
@@ -345,6 +355,7 @@ drop_new(Arena *a, Graph *main, const Module *stashed)
     d->again = ARENA_ARRAY(a, bool, d->atoms.n + 1);
     d->ns = ARENA_ARRAY(a, int64_t, d->kernels.n + 1);
     d->written = ARENA_ARRAY(a, int64_t, d->kernels.n + 1);
+    d->soon = ARENA_ARRAY(a, int64_t, d->kernels.n + 1);
     d->old = ARENA_ARRAY(a, bool, d->values.n + 1);
     d->view = ARENA_ARRAY(a, int, d->atoms.n + 1);
     d->next_view = ARENA_ARRAY(a, int, d->atoms.n + 1);

@@ -33,6 +33,9 @@ typedef struct Drop {
     int64_t all;         /* bytes of the stash if all is kept */
     int64_t lent;        /* bytes of gradients where it may lie */
     int64_t *written;    /* by kernel: of those that it writes first */
+    int64_t *soon;       /* by kernel: those that plan/early.h need not keep */
+    int64_t all_soon;
+    bool early;          /* they are not kept, and lend nothing */
     VEC(struct DropStep) trail;
     VEC(int) stack;
 } Drop;

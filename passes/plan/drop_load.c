@@ -113,13 +113,17 @@ add_stash(Load *x)
     }
 }
 
-/* Gradients lend all their bytes until they are written. */
+/* Gradients lend all their bytes until they are written; those that are not
+ * kept are there for a moment. */
 static void
 add_lent(Load *x)
 {
-    x->change[0] -= x->d->lent;
-    for (int i = 0; i < x->d->kernels.n; i++)
-        x->change[i] += x->d->written[i];
+    const Drop *d = x->d;
+    x->change[0] -= d->lent - (d->early ? d->all_soon : 0);
+    for (int i = 0; i < d->kernels.n; i++) {
+        x->change[i] += d->written[i];
+        x->change[i + 1] -= d->early ? d->soon[i] : 0;
+    }
 }
 
 int64_t

@@ -3,6 +3,7 @@
 #include "ir/copy.h"
 #include "passes/pass.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/early.h"
 #include "passes/plan/flow.h"
 #include "passes/plan/ladder_moves.h"
 #include "passes/plan/ladder_parts.h"
@@ -44,6 +45,8 @@ apply(Ladder *l, const Rung *r, Module *m)
         drop_apply(l->drop, m);
     }
     moves_apply(l, r, m);
+    if (r->early)
+        early_apply(m);
 }
 
 Module *

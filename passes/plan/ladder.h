@@ -10,6 +10,7 @@ typedef struct Rung {
     const int *values; /* dropped, by number */
     int n;
     int halved;    /* how often the chunks of the heads are */
+    bool early;    /* parameters change in the backward pass: plan/early.h */
     int64_t ns;    /* of what is made again, once a microbatch */
     int64_t load;  /* bytes of copies and stash in use at once, about */
     int64_t kept;  /* bytes of the stash */
@@ -47,6 +48,8 @@ typedef struct Ladder {
     int last;         /* the rung that makes everything in blocks again */
     int64_t step_ns;  /* of a step that makes nothing again */
     int64_t batches;  /* microbatches in a step */
+    int64_t early_bytes, early_ns; /* of gradients that need not be kept; of
+                                    * a step in which they are not */
 } Ladder;
 
 /* m: after `fuse`, with a graph main that has a backward pass. NULL when the

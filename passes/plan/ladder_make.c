@@ -7,6 +7,7 @@
 #include "passes/pass.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/early.h"
 #include "passes/plan/ladder_careful.h"
 #include "passes/plan/ladder_moves.h"
 #include "passes/plan/ladder_parts.h"
@@ -40,7 +41,8 @@ typedef struct Make {
     int64_t workspace[HALVINGS + 1]; /* of what no choice lowers */
     int64_t head[HALVINGS + 1];      /* ns of the heads */
     int n_halvings;                  /* those that lower the workspace, + 1 */
-    int order;
+    bool early;                      /* rungs are made that keep gradients
+                                      * for a moment only */
 } Make;
 
 /* ---- rungs ---- */
@@ -69,8 +71,9 @@ add_rung(Make *k, const Values *list)
 {
     Drop *d = k->l->drop;
     Rung r = {.values = list->at, .n = list->n, .total = -1};
+    r.early = k->early;
     ladder_choose(d, &r);
-    r.ns = d->total_ns;
+    r.ns = d->total_ns + (k->early ? k->l->early_ns : 0);
     r.load = drop_load(d);
     r.kept = drop_kept(d);
     drop_undo(d, 0);
@@ -82,7 +85,7 @@ add_state(Make *k)
 {
     Values list = {0};
     add_values(k, &list);
-    if (list.n > 0)
+    if (list.n > 0 || k->early)
         add_rung(k, &list);
 }
 
@@ -167,11 +170,18 @@ take_step(Make *k, const Step *s)
 }
 
 static void
-add_steps_of_all(Make *k)
+find_steps(Make *k)
 {
     for (int i = 0; i < k->blocks->kinds.n; i++)
         add_steps(k, i);
     qsort(k->steps.at, (size_t)k->steps.n, sizeof(Step), by_price);
+}
+
+static void
+add_steps_of_all(Make *k)
+{
+    for (int i = 0; i < k->blocks->at.n; i++)
+        k->choice[i] = 0;
     add_state(k);
     for (int i = 0; i < k->steps.n; i++)
         take_step(k, &k->steps.at[i]);
@@ -288,8 +298,8 @@ static int
 by_time(const void *a, const void *b)
 {
     const Rung *x = a, *y = b;
-    bool x_first = !x->n && !x->halved && !ladder_moves(x);
-    bool y_first = !y->n && !y->halved && !ladder_moves(y);
+    bool x_first = !x->n && !x->halved && !x->early && !ladder_moves(x);
+    bool y_first = !y->n && !y->halved && !y->early && !ladder_moves(y);
     if (x_first != y_first)
         return x_first ? -1 : 1;
     if (x->floor != y->floor)
@@ -302,6 +312,8 @@ by_time(const void *a, const void *b)
         return x->family - y->family;
     if (x->ahead != y->ahead)
         return x->ahead - y->ahead;
+    if (x->early != y->early)
+        return x->early - y->early;
     if (x->halved != y->halved)
         return x->halved - y->halved;
     if (x->n != y->n)
@@ -314,7 +326,7 @@ find_last(Ladder *l, const Values *values)
 {
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
-            !ladder_moves(&l->at.at[i]) &&
+            !l->at.at[i].early && !ladder_moves(&l->at.at[i]) &&
             (values->n == 0 || memcmp(l->at.at[i].values, values->at,
                                       sizeof(int) * (size_t)values->n) == 0))
             l->last = i;
@@ -325,7 +337,7 @@ add_others(Make *k, Rung *r)
 {
     r->ns += k->head[r->halved] - k->head[0];
     r->work = k->workspace[r->halved];
-    r->others = k->others[r->halved];
+    r->others = k->others[r->halved] - (r->early ? k->l->early_bytes : 0);
     ladder_bound(r);
 }
 
@@ -360,15 +372,26 @@ sort_rungs(Ladder *l)
 }
 
 static void
+add_all(Make *k, bool early)
+{
+    k->early = k->l->drop->early = early;
+    add_steps_of_all(k);
+    add_all_segments(k);
+    add_all_spaced(k);
+    add_all_careful(k);
+    k->l->drop->early = false;
+}
+
+static void
 fill(Make *k, const Module *kept)
 {
     Values last = {0};
     add_rung(k, &last);
-    add_steps_of_all(k);
+    find_steps(k);
+    add_all(k, false);
     add_values(k, &last);
-    add_all_segments(k);
-    add_all_spaced(k);
-    add_all_careful(k);
+    if (k->l->early_bytes > 0)
+        add_all(k, true);
     add_halved(k);
     sort_rungs(k->l);
     moves_add(k->l, kept);
@@ -439,6 +462,18 @@ measure_heads(Make *k, Module *kept)
     return true;
 }
 
+/* Their kernels begin one by one. */
+static void
+find_early(Ladder *l, const Module *kept)
+{
+    EarlyParams list = early_find(l->a, l->m);
+    for (int i = 0; i < list.n; i++) {
+        const Tensor *t = module_tensor(kept, list.at[i].grad->name);
+        l->early_bytes += t->bytes;
+    }
+    l->early_ns = cost_whole(list.n * machine_of(l->m)->device_start_ns);
+}
+
 Ladder *
 ladder_make(Arena *a, Module *m)
 {
@@ -450,6 +485,7 @@ ladder_make(Arena *a, Module *m)
     l->drop = drop_new(a, module_graph(m, "main"), kept);
     l->step_ns = cost_program(kept, "step");
     l->batches = m->train ? m->train->accumulate : 1;
+    find_early(l, kept);
     Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
     int64_t total = ladder_bytes(kept);

@@ -132,11 +132,16 @@ least_stall(const Make *k, const Rung *r, const Bytes *b)
     double values = (double)b->values, weights = (double)b->weights;
     double forward = values / l.out > weights / l.in ? values / l.out
                                                      : weights / l.in;
-    double pass = above(forward, k->forward) +
-                  above((values + weights) / l.in, k->backward + (double)r->ns);
+    double first = above(forward, k->forward);
+    double back = (values + weights) / l.in;
+    double backward = k->backward + (double)r->ns;
     double update = weights + (double)b->states;
     double most = update / (l.out < l.in ? l.out : l.in);
     most = 2 * update / l.both > most ? 2 * update / l.both : most;
+    if (r->early) /* states move while the backward pass computes */
+        return cost_whole(first + above(back > most ? back : most,
+                                        backward + k->update));
+    double pass = first + above(back, backward);
     return cost_whole(pass * (double)k->l->batches + above(most, k->update));
 }
 
@@ -225,7 +230,8 @@ add_rungs(Make *k, const Rung *base, const Values *list, int part, int level)
     r.stall = least_stall(k, base, &b);
     r.total = -1;
     for (int i = 0; i < N_AHEADS; i++) {
-        int64_t slots = slot_bytes(k, &r, slots_of(aheads[i]));
+        int n_slots = base->early ? 1 : slots_of(aheads[i]);
+        int64_t slots = slot_bytes(k, &r, n_slots);
         r.ahead = aheads[i];
         r.work = slots > base->work ? slots : base->work;
         ladder_bound(&r);

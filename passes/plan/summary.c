@@ -124,6 +124,17 @@ join(Make *k, Summary *s, Map *kinds, const Block *b)
     s->again += b->line.fate[FATE_again].bytes;
 }
 
+static void
+count_early(Summary *s, const Graph *backward)
+{
+    graph_each(backward, n) {
+        if (n->op != OP_adamw && n->op != OP_sgd)
+            continue;
+        s->early++;
+        s->early_bytes += type_bytes(&n->args[1]->type);
+    }
+}
+
 Summary
 summary_make(Arena *a, const Module *m)
 {
@@ -136,5 +147,7 @@ summary_make(Arena *a, const Module *m)
     for (int i = 0; i < k.blocks.n; i++)
         if (!is_empty(&k.blocks.at[i]))
             join(&k, &s, &kinds, &k.blocks.at[i]);
+    if (module_graph(m, "backward"))
+        count_early(&s, module_graph(m, "backward"));
     return s;
 }

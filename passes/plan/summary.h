@@ -23,6 +23,8 @@ typedef struct BlockLine {
 typedef struct Summary {
     VEC(BlockLine) at;
     int64_t again; /* bytes that are made again */
+    int early;           /* parameters that change in the backward pass */
+    int64_t early_bytes; /* of their gradients, which are not kept */
 } Summary;
 
 Summary summary_make(Arena *a, const Module *m);

@@ -32,6 +32,7 @@ for at in range(1, len(curve), max(1, len(curve) // 5)):
         code, now = plan(f"--memory={limit}")
         assert code == 0 and now["after"] == curve[at], (limit, now["after"])
         assert now["total"] == now["after"]["bytes"] <= limit
-        assert now["before"] == curve[0] and again(now)
+        assert now["before"] == curve[0]
+        assert again(now) or now["early"]["parameters"] > 0
 assert plan(f"--memory={last}")[0] == 0
 assert plan(f"--memory={last - 1}")[0] == 3
