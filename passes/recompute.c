@@ -52,7 +52,7 @@ lowest_if_moved(Module *m, bool again)
     module_set_option(copy, "offload", "host");
     Ladder *l = ladder_make(a, copy);
     if (l)
-        bytes = ladder_total(l, ladder_smallest(l, again));
+        bytes = ladder_enough(l, again);
     arena_free(a);
     return bytes;
 }

@@ -1,5 +1,7 @@
 #include "passes/plan/ladder.h"
 
+#include <limits.h>
+
 #include "ir/copy.h"
 #include "passes/pass.h"
 #include "passes/plan/cost.h"
@@ -9,6 +11,9 @@
 #include "passes/plan/ladder_parts.h"
 
 enum { LEAST_CHUNK = 32 };
+
+/* Of ladder_enough: rungs that are judged, fewer in larger graphs. */
+enum { MOST_TRIES = 12, FEW_ATOMS = 4000 };
 
 /* ---- judging: the later passes on a copy ---- */
 
@@ -186,19 +191,39 @@ most_promising(const Ladder *l, int64_t bytes, bool again)
     return best;
 }
 
-/* Of those that take as few bytes the fastest. */
-int
-ladder_smallest(Ladder *l, bool again)
+/* The fewest that any takes, once so many more are judged at most. */
+static int64_t
+fewest_bytes(Ladder *l, bool again, int tries)
 {
     int64_t bytes = ladder_total(l, 0);
-    int best = 0;
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes &&
             is_open(&l->at.at[i], again) && is_tight(l, i))
             bytes = l->at.at[i].total;
-    for (int i; (i = most_promising(l, bytes, again)) >= 0;)
+    for (int i; tries > 0; tries--) {
+        if ((i = most_promising(l, bytes, again)) < 0)
+            break;
         if (ladder_total(l, i) < bytes)
             bytes = ladder_total(l, i);
+    }
+    return bytes;
+}
+
+int64_t
+ladder_enough(Ladder *l, bool again)
+{
+    int n = l->drop->atoms.n, tries = MOST_TRIES;
+    if (n > FEW_ATOMS)
+        tries = (int)((int64_t)MOST_TRIES * FEW_ATOMS / n);
+    return fewest_bytes(l, again, tries > 1 ? tries : 1);
+}
+
+/* Of those that take as few bytes the fastest. */
+int
+ladder_smallest(Ladder *l, bool again)
+{
+    int64_t bytes = fewest_bytes(l, again, INT_MAX);
+    int best = 0;
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total == bytes && is_open(&l->at.at[i], again) &&
             is_tight(l, i) &&

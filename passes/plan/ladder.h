@@ -67,6 +67,9 @@ int ladder_fastest(Ladder *l, int64_t limit, bool again);
 bool ladder_moves(const Rung *r);
 /* The one that takes the fewest. */
 int ladder_smallest(Ladder *l, bool again);
+/* A limit that works, and is hardly above that of the smallest, in less
+ * time. */
+int64_t ladder_enough(Ladder *l, bool again);
 /* Rewrites m's main as the rung says. */
 void ladder_apply(Ladder *l, int rung, Module *m);
 
