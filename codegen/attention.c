@@ -255,6 +255,13 @@ emit_between(Kernel *k, const char *name, const char *value, const char *lo,
               lo, name, hi, hi, name);
 }
 
+/* " + 3", or nothing */
+static const char *
+plus_shift(Kernel *k, int64_t shift)
+{
+    return shift ? arena_printf(k->cg->arena, " + %" PRId64, shift) : "";
+}
+
 Part
 heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
            const char *n)
@@ -284,8 +291,8 @@ heads_open_queries(Kernel *k, const Heads *h, Part *p)
     emit_open(&k->out, "for (int64_t q0 = 0; q0 < %s; q0 += step)", p->rows);
     emit_end(k, "q", p->rows);
     emit_between(k, "k1",
-                 arena_printf(k->cg->arena, "%s + q1 + %" PRId64 " - s0", p->t0,
-                              h->shift),
+                 arena_printf(k->cg->arena, "%s + q1%s - s0", p->t0,
+                              plus_shift(k, h->shift)),
                  "1", p->n);
 }
 
@@ -305,8 +312,8 @@ heads_open_keys(Kernel *k, const Heads *h, Part *p)
     emit_open(&k->out, "for (int64_t k0 = 0; k0 < %s; k0 += step)", p->n);
     emit_end(k, "k", p->n);
     emit_between(k, "q0",
-                 arena_printf(k->cg->arena, "s0 + k0 - %s - %" PRId64, p->t0,
-                              h->shift),
+                 arena_printf(k->cg->arena, "s0 + k0 - %s%s", p->t0,
+                              plus_shift(k, -h->shift)),
                  "0", p->rows);
 }
 

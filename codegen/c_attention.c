@@ -137,7 +137,7 @@ emit_weights(Kernel *k, const Forward *f)
     emit_line(e, "    row[j] = 0;");
     emit_line(e, "most[i] = top[i];");
     emit_line(e, "sum[i] = sum[i] * keep[i] + edl_sum16f(lane);");
-    emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
+    emit_line(e, "for (int64_t d = 0; s0 > 0 && d < %" PRId64 "; d++)", h->d);
     emit_line(e, "    out[i * %" PRId64 " + d] *= keep[i];", h->d);
     emit_close(e, "");
 }
@@ -166,7 +166,7 @@ emit_tile(Kernel *k, Forward *f, const Operand *q)
     heads_open_queries(k, h, &p);
     heads_product(k, &(TileProduct){"by_value", p.q0, p.q1, d, p.k1, "score",
                                     value.at, "out", h->keys, 1, value.row,
-                                    value.col, h->d, "1"});
+                                    value.col, h->d, "s0 > 0"});
     heads_close(k, &p);
 }
 
@@ -226,9 +226,10 @@ attention_body(Kernel *k)
                         f.t0, h.t % h.queries == 0);
     emit_keys(k, &f);
     emit_line(e,
-              "float out[%" PRId64 "] = {0}, most[%" PRId64 "], sum[%" PRId64
+              "float out[%" PRId64 "]%s, most[%" PRId64 "], sum[%" PRId64
               "] = {0};",
-              h.queries * h.d, h.queries, h.queries);
+              h.queries * h.d, h.causal && h.shift < 0 ? " = {0}" : "",
+              h.queries, h.queries);
     emit_line(e, "float top[%" PRId64 "], keep[%" PRId64 "];", h.queries,
               h.queries);
     emit_line(e, "int last[%" PRId64 "];", h.queries);

@@ -10,7 +10,9 @@ typedef struct Backward {
     Heads h;
     Operand dy, q, k, v, y, lse, mask, bias, dq, dk, dv, dbias;
     const char *rows, *n; /* C text: queries and keys of the tile */
-    bool straight;        /* products add to dq where it lies */
+    bool straight;        /* products add to dq where it lies, */
+    bool straight_keys;   /* and to dk and dv, where all blocks are seen */
+    const char *more;     /* C text: to what is there already */
 } Backward;
 
 static Backward
@@ -34,6 +36,10 @@ backward_new(Loops *s, const Node *n, const Heads *h)
     b.dk = heads_key(s, h, n->results[1], true);
     b.dv = heads_key(s, h, n->results[2], true);
     b.straight = b.dq.dtype == DT_f32 && b.dq.col == 1;
+    int64_t last = (h->s - 1) / h->keys * h->keys; /* block of keys */
+    b.straight_keys = b.dk.dtype == DT_f32 && b.dk.col == 1 &&
+                      b.dv.dtype == DT_f32 && b.dv.col == 1 &&
+                      (!h->causal || last < h->t + h->shift);
     return b;
 }
 
@@ -73,34 +79,39 @@ start_block(Kernel *k, Backward *b, const Loops *s, const char *head,
 }
 
 static void
-emit_lane(Kernel *k, const Backward *b, const char *lane, const char *d)
+emit_dy_times_y(Kernel *k, const Backward *b, const char *d, const char *sum)
 {
-    Arena *a = k->cg->arena;
     const char *items[] = {heads_load(k, &b->dy, "i", d),
-                           heads_load(k, &b->y, "i", d),
-                           arena_printf(a, "lane[%s]", lane)};
-    k->out.indent += 2;
-    emit_list(&k->out, arena_printf(a, "lane[%s] = edl_fmaf(", lane), items, 3,
-              ");");
-    k->out.indent -= 2;
+                           heads_load(k, &b->y, "i", d), sum};
+    k->out.indent++;
+    emit_list(&k->out, arena_printf(k->cg->arena, "%s = edl_fmaf(", sum), items,
+              3, ");");
+    k->out.indent--;
 }
 
-/* const float delta = dy . y of row i, in 16 lanes. */
+/* const float delta = dy . y of row i, in 16 lanes. Lane by lane, compilers
+ * make vectors of it. */
 static void
 emit_delta(Kernel *k, const Backward *b)
 {
     Emit *e = &k->out;
+    Arena *a = k->cg->arena;
     int64_t d = b->h.d, whole = d / 16 * 16;
-    emit_line(e, "float lane[16] = {0};");
+    emit_line(e, "float lane[16]%s;", whole ? "" : " = {0}");
     if (whole) {
+        emit_open(e, "for (int l = 0; l < 16; l++)");
+        emit_line(e, "float sum = 0;");
         emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d += 16)", whole);
-        emit_line(e, "    for (int l = 0; l < 16; l++)");
-        emit_lane(k, b, "l", "d + l");
+        emit_dy_times_y(k, b, "d + l", "sum");
+        emit_line(e, "lane[l] = sum;");
+        emit_close(e, "");
     }
     if (whole < d) {
+        const char *lane =
+            arena_printf(a, "lane[d - %" PRId64 "]", whole);
         emit_line(e, "for (int64_t d = %" PRId64 "; d < %" PRId64 "; d++)",
                   whole, d);
-        emit_lane(k, b, arena_printf(k->cg->arena, "d - %" PRId64, whole), "d");
+        emit_dy_times_y(k, b, "d", lane);
     }
     emit_line(e, "const float delta = edl_sum16f(lane);");
 }
@@ -247,30 +258,46 @@ emit_weights(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
     emit_close(&k->out, "");
 }
 
-/* dv += weights' @ dy, dk += ds' @ q */
+/* to (+)= from' @ rows, of the keys and queries of p */
+static void
+emit_to_keys(Kernel *k, const Backward *b, const Part *p, const char *name,
+             const char *from, const Operand *rows, const Operand *to,
+             const char *tile)
+{
+    Arena *a = k->cg->arena;
+    const Heads *h = &b->h;
+    bool all = strcmp(p->q0, "0") == 0;
+    TileProduct t = {
+        .name = name,
+        .m0 = p->k0,
+        .m1 = p->k1,
+        .n = arena_printf(a, "%" PRId64, h->d),
+        .k = all ? p->rows : arena_printf(a, "%s - q0", p->rows),
+        .a = arena_printf(a, "%s%s", from, heads_step(a, p->q0, h->keys)),
+        .b = arena_printf(a, "%s%s", rows->at, heads_step(a, p->q0, rows->row)),
+        .c = tile,
+        .a_row = 1,
+        .a_col = h->keys,
+        .b_row = rows->row,
+        .b_col = rows->col,
+        .c_row = h->d,
+        .add = "1"};
+    if (b->straight_keys) {
+        t.c = arena_printf(a, "%s%s", to->at, heads_step(a, "s0", to->row));
+        t.c_row = to->row;
+        t.add = b->more;
+    }
+    heads_product(k, &t);
+}
+
+/* dv (+)= weights' @ dy, dk (+)= ds' @ q */
 static void
 emit_dkv(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
          Part *p)
 {
-    Arena *a = k->cg->arena;
-    const Heads *h = &b->h;
-    const char *d = arena_printf(a, "%" PRId64, h->d);
-    heads_open_keys(k, h, p);
-    bool all = strcmp(p->q0, "0") == 0;
-    const char *rows = all ? p->rows : arena_printf(a, "%s - q0", p->rows);
-    const char *skip = heads_step(a, p->q0, h->keys);
-    heads_product(k, &(TileProduct){"to_value", p->k0, p->k1, d, rows,
-                                    arena_printf(a, "weight%s", skip),
-                                    arena_printf(a, "%s%s", dy->at,
-                                                 heads_step(a, p->q0, dy->row)),
-                                    "dv", 1, h->keys, dy->row, dy->col, h->d,
-                                    "1"});
-    heads_product(k, &(TileProduct){"to_key", p->k0, p->k1, d, rows,
-                                    arena_printf(a, "ds%s", skip),
-                                    arena_printf(a, "%s%s", q->at,
-                                                 heads_step(a, p->q0, q->row)),
-                                    "dk", 1, h->keys, q->row, q->col, h->d,
-                                    "1"});
+    heads_open_keys(k, &b->h, p);
+    emit_to_keys(k, b, p, "to_value", "weight", dy, &b->dv, "dv");
+    emit_to_keys(k, b, p, "to_key", "ds", q, &b->dk, "dk");
     heads_close(k, p);
 }
 
@@ -312,6 +339,11 @@ emit_queries(Kernel *k, Backward *b, const Loops *s, const Keys *keys)
                   from, h->t, h->queries);
     Backward here = *b;
     const char *t0 = blocks ? "t0" : "0";
+    here.more = arena_printf(a, "%s%s%s%s", heads ? "i7 > 0" : "",
+                             heads && blocks ? " || " : "",
+                             blocks ? "t0 > " : "", blocks ? from : "");
+    if (!here.more[0])
+        here.more = "0";
     here.rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h->t),
                            h->queries, t0, h->t % h->queries == 0);
     start_block(k, &here, s, heads ? "i7" : "0", t0);
@@ -330,13 +362,16 @@ emit_keys(Kernel *k, Backward *b, const Loops *s)
     const Heads *h = &b->h;
     b->n = heads_left(k, "n", arena_printf(a, "%" PRId64, h->s), h->keys, "s0",
                       h->s % h->keys == 0);
-    emit_line(e, "float dk[%" PRId64 "] = {0}, dv[%" PRId64 "] = {0};",
-              h->keys * h->d, h->keys * h->d);
+    if (!b->straight_keys)
+        emit_line(e, "float dk[%" PRId64 "] = {0}, dv[%" PRId64 "] = {0};",
+                  h->keys * h->d, h->keys * h->d);
     Operand value = heads_floats(k, h, &b->v, "value", "s0", b->n, h->keys);
     Keys keys = {.key = heads_floats(k, h, &b->k, "key", "s0", b->n, h->keys)};
     keys.key_across = heads_across(k, h, &keys.key, "key_across", b->n);
     keys.value_across = heads_across(k, h, &value, "value_across", b->n);
     emit_queries(k, b, s, &keys);
+    if (b->straight_keys)
+        return;
     emit_open(e, "for (int64_t j = 0; j < %s; j++)", b->n);
     emit_open(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
     heads_put(k, &b->dk, "s0 + j", "d",

@@ -300,10 +300,12 @@ product(const Kernel *kernel, const EdlProduct *s, const float *a,
     block.a_col = block.bands ? kernel->rows : s->a_col;
     for (int64_t i = i0; i < i1; i += ROW_BLOCK) {
         block.rows = least(i1 - i, ROW_BLOCK);
-        for (int64_t p = 0; p < s->k; p += K_BLOCK) {
+        int64_t p = 0;
+        do { /* also without a term */
             block.add = add || p;
             terms(&block, s, p, a + i * s->a_row, b, c + i * s->c_row, j0, j1);
-        }
+            p += K_BLOCK;
+        } while (p < s->k);
     }
 }
 

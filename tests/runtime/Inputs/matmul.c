@@ -88,7 +88,8 @@ main(void)
 {
     const int64_t sizes[][3] = {{1, 1, 1},   {3, 50, 5},   {8, 48, 8},
                                 {17, 16, 9}, {40, 97, 33}, {M, 23, 16},
-                                {9, N, K},   {M, N, 3}, {66, 50, K}};
+                                {9, N, K},   {M, N, 3}, {66, 50, K},
+                                {5, 20, 0}};
     const Kernel *end = kernels + sizeof kernels / sizeof *kernels;
     fill(left, sizeof left / sizeof *left, 1);
     fill(right, sizeof right / sizeof *right, 2);
