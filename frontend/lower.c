@@ -254,6 +254,7 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
     l->failed |= l->mistakes != before;
     if (!l->failed)
         need_output(l, model);
+    l->failed |= l->mistakes != before;
     Train *train = block ? low_train(l, block) : NULL;
     low_plan(l, name);
     if (trains)
