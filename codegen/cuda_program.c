@@ -174,7 +174,7 @@ emit_device(CModel *m, Emit *e)
                  "edl_cuda_get,");
     emit_line(e, "    edl_cuda_put,   edl_cuda_zero,  edl_cuda_alloc,  "
                  "edl_cuda_release,");
-    emit_line(e, "    edl_cuda_alloc_host, edl_cuda_release_host,");
+    emit_line(e, "    edl_cuda_alloc_host, edl_cuda_release_host, edl_cuda_why,");
     emit_line(e, "};\n");
 }
 

@@ -270,6 +270,8 @@ typedef struct EdlDevice {
      * region HOST. */
     void *(*alloc_host)(uint64_t bytes);
     void (*release_host)(void *memory);
+    /* Why the last of them gave NULL: a status, and its text in *text. */
+    EdlStatus (*why)(const char **text);
 } EdlDevice;
 
 /* What lies off the device; regions.bytes[EDL_HOST] is its pool in memory. */

@@ -97,6 +97,14 @@ edl_cuda_release_host(void *memory)
     (void)cudaFreeHost(memory);
 }
 
+EdlStatus
+edl_cuda_why(const char **text)
+{
+    cudaError_t e = cudaGetLastError();
+    *text = cudaGetErrorString(e);
+    return e == cudaErrorMemoryAllocation ? EDL_ENOMEM : EDL_EDEVICE;
+}
+
 /* ---- a step ---- */
 
 static __global__ void

@@ -59,6 +59,7 @@ void *edl_cuda_alloc(uint64_t bytes);
 void edl_cuda_release(void *memory);
 void *edl_cuda_alloc_host(uint64_t bytes);
 void edl_cuda_release_host(void *memory);
+EdlStatus edl_cuda_why(const char **text);
 
 /* Another stream than the one that `init` made; it stays the caller's. */
 EdlStatus edl_cuda_set_stream(EdlInstance *m, cudaStream_t stream);

@@ -40,6 +40,15 @@ map_memory(EdlMemory *memory, uint64_t total, unsigned char **at, EdlError *e)
     return EDL_OK;
 }
 
+static EdlStatus
+no_memory(const EdlModel *model, const char *where, uint64_t bytes, EdlError *e)
+{
+    const char *why;
+    EdlStatus s = model->device->why(&why);
+    return edl_error(e, s, "no memory %s, %s: the model needs %llu bytes",
+                     where, why, (unsigned long long)bytes);
+}
+
 /* The same of a device, in one piece. */
 static EdlStatus
 take_device(EdlMemory *memory, const EdlModel *model, uint64_t total,
@@ -47,12 +56,8 @@ take_device(EdlMemory *memory, const EdlModel *model, uint64_t total,
 {
     memory->on_device = (unsigned char *)model->device->alloc(total);
     *at = memory->on_device;
-    if (!memory->on_device)
-        return edl_error(e, EDL_ENOMEM,
-                         "not enough memory on the device: the model needs "
-                         "%llu bytes",
-                         (unsigned long long)total);
-    return EDL_OK;
+    return memory->on_device ? EDL_OK
+                             : no_memory(model, "on the device", total, e);
 }
 
 /* The region HOST of a device, apart from the others. */
@@ -65,10 +70,7 @@ take_host_pool(EdlMemory *memory, const EdlModel *model, EdlRegions *regions,
         return EDL_OK;
     memory->on_host = (unsigned char *)model->device->alloc_host(bytes);
     if (!memory->on_host)
-        return edl_error(e, EDL_ENOMEM,
-                         "not enough memory for the pool of the host: the "
-                         "model needs %llu bytes",
-                         (unsigned long long)bytes);
+        return no_memory(model, "for the pool of the host", bytes, e);
     regions->at[EDL_HOST] = memory->on_host;
     memory->bytes += bytes;
     return EDL_OK;

@@ -48,6 +48,7 @@ struct alignas(16) uint4 {
 
 typedef enum cudaError { cudaSuccess, cudaErrorInvalidValue = 1,
                          cudaErrorMemoryAllocation = 2,
+                         cudaErrorNoDevice = 100,
                          cudaErrorStreamCaptureUnjoined = 904 } cudaError_t;
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice,
                       cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
@@ -176,13 +177,22 @@ cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 size, void **arguments,
 inline const char *
 cudaGetErrorString(cudaError_t e)
 {
-    return e == cudaSuccess ? "no error" : "invalid argument";
+    return e == cudaSuccess         ? "no error"
+           : e == cudaErrorNoDevice ? "no CUDA-capable device is detected"
+                                    : "invalid argument";
+}
+
+/* EDL_HOST_NO_DEVICE: a machine without one. */
+inline bool
+edl_host_no_device(void)
+{
+    return getenv("EDL_HOST_NO_DEVICE") != nullptr;
 }
 
 inline cudaError_t
 cudaGetLastError(void)
 {
-    return cudaSuccess;
+    return edl_host_no_device() ? cudaErrorNoDevice : cudaSuccess;
 }
 
 inline cudaError_t
@@ -208,6 +218,8 @@ cudaMalloc(void **p, size_t bytes)
 {
     size_t room = (bytes + 255) / 256 * 256, pages = (room + 4095) / 4096;
     size_t mapped = (pages + 2) * 4096;
+    if (edl_host_no_device())
+        return cudaErrorNoDevice;
     void *m = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
