@@ -30,7 +30,7 @@ by_from(const void *a, const void *b)
 
 enum {
     ORDERS = 5,
-    FEW = 64,          /* neighbours an item, on the average */
+    FEW = 64,           /* neighbours an item, on the average */
     MOST_PLACED = 16384 /* so many can be looked through for each item */
 };
 

@@ -9,11 +9,11 @@
 #include "passes/plan/pack_tree.h"
 
 enum {
-    ORDERS = 4, /* static ones, which come first */
+    ORDERS = 4,      /* static ones, which come first */
     TRY_STEPS = 150, /* of a try, and one more for each item */
     STATIC_EVERY = 40,
     STALE_TRIES = 200,
-    TURN = 1000, /* steps of one kind, then it is the next one's turn */
+    TURN = 1000,  /* steps of one kind, then it is the next one's turn */
     FIRST = 16000 /* steps of one problem, then it is the next one's turn */
 };
 
@@ -26,7 +26,6 @@ typedef struct Tries {
 } Tries;
 
 typedef struct Search {
-    Arena *arena;
     PackProblem own;
     const PackProblem *p;
     int64_t *offset; /* the answer */
@@ -156,7 +155,6 @@ search_new(Arena *a, const PackProblem *p, int64_t capacity,
            const int64_t *offset)
 {
     Search *s = ARENA_NEW(a, Search);
-    s->arena = a;
     s->own = *p;
     s->own.arena = a;
     s->p = &s->own;
