@@ -154,7 +154,8 @@ class PlanBench(Bench):
                       file=sys.stderr)
                 continue
             name = f"{model}{re.sub(chr(92) + 'W', '', dims)}_{part}"
-            now = p["classes"]["stash"] + p["classes"]["workspace"]
+            # what is saved, gradients that are not kept included
+            now = acts - (kept["total"] - p["total"])
             rows.append({"part": now / acts, "total": p["total"],
                          "ns": p["after"]["ns"],
                          "step": self.program(model, more, name)})

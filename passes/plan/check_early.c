@@ -65,7 +65,8 @@ check_early_begin(Check *c)
         if (t->kind == TENSOR_grad)
             map_put(c->arena, &c->grads, t->name,
                     ARENA_NEW(c->arena, struct GradUses));
-        if (t->kind == TENSOR_grad && !module_tensor(c->m, t->name))
+        if (t->kind == TENSOR_grad && t->owner &&
+            !module_tensor(c->m, t->name))
             map_put(c->arena, &c->lacking, t->owner->name, (void *)t);
     }
     if (main)

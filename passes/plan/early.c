@@ -65,7 +65,9 @@ static bool
 is_early(const Use *u, int64_t largest)
 {
     const Node *n = u->p.accumulate;
-    if (u->accumulates != 1 || u->reads != 1 || !u->p.update || !is_made(n))
+    if (u->accumulates != 1 || u->reads != 1 || !u->p.update || !is_made(n) ||
+        !n->tensor->owner ||
+        value_tensor(u->p.update->args[0]) != n->tensor->owner)
         return false;
     const Node *kernel = n->graph->owner ? n->graph->owner : n;
     return kernel->phase == PHASE_backward &&
