@@ -63,8 +63,8 @@ unit_header(void)
     CHECK(says("{\"a\":" T("[4294967296,4294967296,4]", "[0,8]") "}", 8,
                "too large"));
     CHECK(says("{\"a\":" T("[-1]", "[0,8]") "}", 8, "whole number"));
-    CHECK(
-        says("{\"a\":" T("[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "dimensions"));
+    CHECK(says("{\"a\":" T("[1,1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4,
+               "dimensions"));
     CHECK(says("{\"a\":{\"dtype\":\"F32\"}}", 0, "is missing"));
     CHECK(says("{\"a\":1}", 0, "expected '{'"));
     CHECK(says("{\"a\":" T("[1]", "[0,4]"), 4, "expected ',' or '}'"));
