@@ -81,6 +81,20 @@ is_small(const Module *m)
     return nodes <= MOST;
 }
 
+/* Where there was one microbatch, gradients may have lent bytes, or not been
+ * kept. */
+static const char *
+samples_text(Session *s, const Train *t)
+{
+    return arena_printf(s->arena,
+                        "; `accumulate %lld` keeps the number of samples in a "
+                        "step%s",
+                        2 * (long long)t->accumulate,
+                        t->accumulate > 1 ? ""
+                                          : ", and gradients between its "
+                                            "microbatches: it takes more");
+}
+
 void
 cmd_limit_help(Session *s, const Module *m)
 {
@@ -97,10 +111,6 @@ cmd_limit_help(Session *s, const Module *m)
         diag_note(s->diag, (Span){0},
                   "with half the batch, --set=%s=%lld, %lld bytes are enough%s",
                   batch->name, (long long)batch->value / 2, (long long)bytes,
-                  m->train ? arena_printf(s->arena,
-                                          "; `accumulate %lld` keeps "
-                                          "the number of samples in a step",
-                                          2 * (long long)m->train->accumulate)
-                           : "");
+                  m->train ? samples_text(s, m->train) : "");
     arena_free(a);
 }
