@@ -64,7 +64,8 @@ smallest(Session *s, const Module *m, const Dim *batch, int64_t value)
     if (!half || !leads_inputs(half, value) || load_plan(s, half) != STATUS_DONE)
         return -1;
     module_set_option(half, "limit", "1");
-    if (!module_option(half, "offload")) /* nobody asks what it would give */
+    /* Nobody asks what moving things would give. */
+    if (!module_option(half, "offload"))
         module_set_option(half, "offload", "none");
     passes_run(half, &passes);
     return half->over_limit ? report_make(s->arena, half).total : -1;
