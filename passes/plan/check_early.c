@@ -29,7 +29,8 @@ find_reads(Check *c, const Node *n)
 {
     for (int i = 0; i < n->n_args; i++) {
         const Node *def = n->args[i]->def;
-        struct GradUses *u = uses_of(c, def->op == OP_read ? def->tensor : NULL);
+        struct GradUses *u =
+            uses_of(c, def->op == OP_read ? def->tensor : NULL);
         bool update = check_is_update(n) && i == 1;
         if (!u)
             continue;
