@@ -194,6 +194,21 @@ write_files(PlanView *p)
            (!o->trace || plan_trace(p, o->trace));
 }
 
+/* The flags that say something of cost graphs alone. */
+static const char *const costs_only[] = {"--order", "--effort", "--prove",
+                                         NULL};
+
+static bool
+refuse_flags(const Session *s)
+{
+    const char *flag = options_given(s->options, costs_only, true);
+    if (flag)
+        diag_error(s->diag, (Span){0},
+                   "%s: not made for models, only for cost graphs (.csv)",
+                   flag);
+    return flag != NULL;
+}
+
 Status
 cmd_plan(Session *s)
 {
@@ -203,11 +218,8 @@ cmd_plan(Session *s)
         return STATUS_USAGE;
     if (load_has_suffix(path, ".csv"))
         return cmd_plan_costs(s, path);
-    if (s->options->prove) {
-        diag_error(s->diag, (Span){0},
-                   "--prove: only plans of cost graphs (.csv) are proved");
+    if (refuse_flags(s))
         return STATUS_USAGE;
-    }
     if (!(p.m = load_module(s, path)))
         return STATUS_INPUT;
     bool done = run_passes(&p);

@@ -228,14 +228,16 @@ write_curve(const Plan *p)
                        &c, now);
 }
 
-/* Flags of a model's plan that a cost graph has no answer to. */
+/* The flags that say something of a cost graph; the others of edlc plan are of
+ * models. */
+static const char *const costs_flags[] = {
+    "--memory", "--json",  "--curve",       "--order",
+    "--effort", "--prove", "--diagnostics", NULL};
+
 static bool
 refuse_flags(const Session *s)
 {
-    const Options *o = s->options;
-    const char *flag = o->report  ? "--report"
-                       : o->trace ? "--trace"
-                                  : NULL;
+    const char *flag = options_given(s->options, costs_flags, false);
     if (flag)
         diag_error(s->diag, (Span){0},
                    "%s: not made for cost graphs (.csv), only for models",

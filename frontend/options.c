@@ -288,6 +288,44 @@ read_one(Arena *a, Options *o, char **argv, int left)
     return store(a, o, info, value) ? took : 0;
 }
 
+/* ---- what was given ---- */
+
+static bool
+is_given(const Options *o, const OptionInfo *info)
+{
+    const char *field = (const char *)o + info->field;
+    switch (info->kind) {
+    case SWITCH:
+        return *(const bool *)field;
+    case TEXT:
+        return *(const char *const *)field != NULL;
+    case LIST:
+        return ((const Texts *)field)->n > 0;
+    }
+    return false;
+}
+
+static bool
+is_among(const char *const *flags, const char *flag)
+{
+    while (*flags && strcmp(*flags, flag) != 0)
+        flags++;
+    return *flags != NULL;
+}
+
+const char *
+options_given(const Options *o, const char *const *flags, bool among)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const OptionInfo *info = &option_info[i];
+        if (is_given(o, info) && is_among(flags, info->flag) == among)
+            return info->flag;
+    }
+    return NULL;
+}
+
+/* ---- the command line ---- */
+
 /* A first word that names no command, and no file either. */
 static bool
 unknown_command(const char *word)

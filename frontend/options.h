@@ -44,6 +44,11 @@ typedef struct Options {
 /* False after a message to standard error: wrong usage. */
 bool options_parse(Arena *a, Options *o, int argc, char **argv);
 
+/* The first flag that is given and is in flags, which NULL ends, or, without
+ * among, is not in flags; NULL where there is none. */
+const char *options_given(const Options *o, const char *const *flags,
+                          bool among);
+
 /* --help of one command; the general one says what edlc is as well. */
 void options_help(CommandId command, FILE *to);
 void options_help_all(FILE *to);
