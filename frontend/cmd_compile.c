@@ -71,29 +71,36 @@ compile_model(Session *s, Module *m, OutFiles *out)
 
 /* ---- a schedule that was edited ---- */
 
-/* What the head of a schedule states, no flag says. */
+/* What the head of a schedule states, no flag says: these are of the rest.
+ * --target may say the same as the head. */
+static const char *const schedule_flags[] = {
+    "-o",        "-I",         "--model",       "--target",
+    "--runtime", "--schedule", "--diagnostics", NULL};
+
 static bool
 flags_fit(const Session *s)
 {
-    const Options *o = s->options;
-    const char *flag = o->memory       ? "--memory"
-                       : o->reserve    ? "--reserve"
-                       : o->recompute  ? "--recompute"
-                       : o->offload    ? "--offload"
-                       : o->machine    ? "--machine"
-                       : o->precision  ? "--precision"
-                       : o->profile    ? "--profile"
-                       : o->mode       ? "--mode"
-                       : o->dims.n     ? "--set"
-                       : o->dump       ? "--dump"
-                       : o->stop_after ? "--stop-after"
-                       : o->only       ? "--only"
-                                       : NULL;
+    const char *flag = options_given(s->options, schedule_flags, false);
     if (flag)
         fprintf(stderr,
                 "edlc: %s does not go with --schedule, whose head states what "
                 "holds\n", flag);
     return !flag;
+}
+
+static bool
+target_fits(const Session *s, const Module *schedule)
+{
+    const char *asked = s->options->target;
+    const char *stated = module_option(schedule, "target");
+    if (!stated)
+        stated = "c";
+    if (!asked || strcmp(asked, stated) == 0)
+        return true;
+    fprintf(stderr,
+            "edlc: --target=%s does not go with --schedule, whose head states "
+            "target = %s\n", asked, stated);
+    return false;
 }
 
 static Status
@@ -202,6 +209,8 @@ cmd_compile(Session *s)
         return STATUS_USAGE;
     if (edited && !(schedule = schedule_read(s, edited)))
         return STATUS_INPUT;
+    if (schedule && !target_fits(s, schedule))
+        return STATUS_USAGE;
     if (!lower_options(s, path, &o) ||
         !lower_file(s->arena, s->interner, s->diag, &o, &models))
         return STATUS_INPUT;
