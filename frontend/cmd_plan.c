@@ -194,19 +194,24 @@ write_files(PlanView *p)
            (!o->trace || plan_trace(p, o->trace));
 }
 
-/* The flags that say something of cost graphs alone. */
-static const char *const costs_only[] = {"--order", "--effort", "--prove",
-                                         NULL};
+/* The flags that say something of cost graphs alone; of models in EDL, that IR
+ * text has behind it; and what a schedule has decided. */
+static const char *const of_costs[] = {"--order", "--effort", "--prove", NULL};
+static const char *const of_source[] = {"--set", "-I", "--model", "--mode",
+                                        NULL};
+static const char *const of_passes[] = {
+    "--target", "--precision", "--recompute", "--offload", "--grads", NULL};
 
+/* Whether none of flags is given; what: the input, owner: what takes them. */
 static bool
-refuse_flags(const Session *s)
+lacks(const Session *s, const char *const *flags, const char *what,
+      const char *owner)
 {
-    const char *flag = options_given(s->options, costs_only, true);
+    const char *flag = options_given(s->options, flags, true);
     if (flag)
-        diag_error(s->diag, (Span){0},
-                   "%s: not made for models, only for cost graphs (.csv)",
-                   flag);
-    return flag != NULL;
+        diag_error(s->diag, (Span){0}, "%s: not made for %s, only for %s", flag,
+                   what, owner);
+    return !flag;
 }
 
 Status
@@ -218,10 +223,14 @@ cmd_plan(Session *s)
         return STATUS_USAGE;
     if (load_has_suffix(path, ".csv"))
         return cmd_plan_costs(s, path);
-    if (refuse_flags(s))
+    if (!lacks(s, of_costs, "models", "cost graphs (.csv)") ||
+        (!load_has_suffix(path, ".edl") &&
+         !lacks(s, of_source, "IR text", "models (.edl)")))
         return STATUS_USAGE;
     if (!(p.m = load_module(s, path)))
         return STATUS_INPUT;
+    if (p.m->programs.n > 0 && !lacks(s, of_passes, "schedules", "models"))
+        return STATUS_USAGE;
     bool done = run_passes(&p);
     if (!done && !p.m->over_limit)
         return STATUS_INPUT;
