@@ -22,7 +22,8 @@ enum {
     HALVINGS = 3,
     SPACED = 8,
     CAREFUL = 120, /* so many values, or fewer, are dropped with care */
-    FEW_BLOCKS = 4 /* fewer are not gathered in segments */
+    FEW_BLOCKS = 4, /* fewer are not gathered in segments */
+    ALIKE = 8 /* rungs of one bound, at most */
 };
 
 /* A kind of blocks goes from one choice to a later one. */
@@ -322,17 +323,6 @@ by_time(const void *a, const void *b)
 }
 
 static void
-find_last(Ladder *l, const Values *values)
-{
-    for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
-            !l->at.at[i].early && !ladder_moves(&l->at.at[i]) &&
-            (values->n == 0 || memcmp(l->at.at[i].values, values->at,
-                                      sizeof(int) * (size_t)values->n) == 0))
-            l->last = i;
-}
-
-static void
 add_others(Make *k, Rung *r)
 {
     r->ns += k->head[r->halved] - k->head[0];
@@ -372,6 +362,50 @@ sort_rungs(Ladder *l)
 }
 
 static void
+find_last(Ladder *l, const Values *values)
+{
+    for (int i = 0; i < l->at.n; i++)
+        if (l->at.at[i].n == values->n && !l->at.at[i].halved &&
+            !l->at.at[i].early && !ladder_moves(&l->at.at[i]) &&
+            (values->n == 0 || memcmp(l->at.at[i].values, values->at,
+                                      sizeof(int) * (size_t)values->n) == 0))
+            l->last = i;
+}
+
+static bool
+are_alike(const Rung *a, const Rung *b)
+{
+    return a->least == b->least && a->halved == b->halved &&
+           a->early == b->early;
+}
+
+/* Where gradients lend enough for all that is stashed, rungs differ in time
+ * and in nothing else: of those some stay, evenly, the first and the last
+ * among them. */
+static void
+thin_out(Make *k)
+{
+    Ladder *l = k->l;
+    int n = 0, *size = ARENA_ARRAY(k->a, int, l->at.n);
+    int *place = ARENA_ARRAY(k->a, int, l->at.n);
+    int *group = ARENA_ARRAY(k->a, int, l->at.n);
+    for (int i = 0; i < l->at.n; i++) {
+        group[i] = 0;
+        while (!are_alike(&l->at.at[group[i]], &l->at.at[i]))
+            group[i]++;
+        place[i] = size[group[i]]++;
+    }
+    for (int i = 0; i < l->at.n; i++) {
+        int m = size[group[i]], at = place[i], steps = ALIKE - 1;
+        bool stays = m <= ALIKE || at == 0 || i == l->last ||
+                     at * steps / (m - 1) > (at - 1) * steps / (m - 1);
+        if (stays)
+            l->at.at[n++] = l->at.at[i];
+    }
+    l->at.n = n;
+}
+
+static void
 add_all(Make *k, bool early)
 {
     k->early = k->l->drop->early = early;
@@ -394,6 +428,8 @@ fill(Make *k, const Module *kept)
         add_all(k, true);
     add_halved(k);
     sort_rungs(k->l);
+    find_last(k->l, &last);
+    thin_out(k);
     moves_add(k->l, kept);
     sort_rungs(k->l);
     find_last(k->l, &last);
