@@ -45,10 +45,36 @@ hash_type(uint64_t h, const Type *t)
     return h;
 }
 
-static uint64_t
-hash_node(const Node *n, const int *args)
+static bool
+leaves(const Node *group, const Value *v)
 {
-    uint64_t h = mix(1, (uint64_t)n->op), attrs = 0;
+    for (int i = 0; i < group->n_results; i++)
+        if (group->results[i] == v)
+            return true;
+    return false;
+}
+
+/* The kernel goes on from the sum so far, term by term, instead of adding to
+ * it what it has made: other bits, where there is a sum. */
+static bool
+goes_on(const Check *c, const Node *n)
+{
+    const Train *train = c->model->train;
+    if (n->op != OP_accumulate ||
+        (!node_flag(n, "more") && (!train || train->accumulate == 1)))
+        return false;
+    const Node *group = n->graph->owner, *made = n->args[0]->def;
+    if (!group || made->graph != n->graph || leaves(group, n->args[0]))
+        return false;
+    const char *kind = node_word(group, "kind", "");
+    return strcmp(kind, "head") == 0 || strcmp(kind, "table") == 0 ||
+           (strcmp(kind, "matmul") == 0 && made->op == OP_matmul);
+}
+
+static uint64_t
+hash_node(const Check *c, const Node *n, const int *args)
+{
+    uint64_t h = mix(1 + goes_on(c, n), (uint64_t)n->op), attrs = 0;
     for (int i = 0; i < n->n_args; i++)
         h = mix(h, (uint64_t)args[i]);
     for (int i = 0; i < n->n_attrs; i++)
@@ -105,7 +131,8 @@ find(const Check *c, uint64_t hash, const Node *n, const int *args, int *free)
     int at = (int)(hash % (uint64_t)c->table_size);
     while (c->table[at]) {
         Entry *e = &c->entries.at[c->table[at] - 1];
-        if (e->hash == hash && is_same(e, n, args))
+        if (e->hash == hash && goes_on(c, e->node) == goes_on(c, n) &&
+            is_same(e, n, args))
             return e;
         at = (at + 1) % c->table_size;
     }
@@ -119,7 +146,7 @@ static int
 enter(Check *c, const Node *n, int *args)
 {
     int at;
-    uint64_t hash = hash_node(n, args);
+    uint64_t hash = hash_node(c, n, args);
     const Entry *old = find(c, hash, n, args, &at);
     if (old)
         return old->first;
@@ -297,10 +324,33 @@ explain_args(Check *c, const Node *n, const Node *m, const int *args)
                    n->n_args);
 }
 
+/* All is as in the model but what goes_on says. */
+static bool
+explain_sum(Check *c, const Node *n, const int *args)
+{
+    for (int i = 0; n->op == OP_accumulate && i < c->entries.n; i++) {
+        const Entry *e = &c->entries.at[i];
+        if (!is_same(e, n, args))
+            continue;
+        check_fault_at(c, n,
+                       goes_on(c, n)
+                           ? "the model adds to %s what is made apart, found "
+                             "one kernel that goes on from the sum"
+                           : "the model goes on from %s where it makes this, "
+                             "in one kernel, found a sum of two",
+                       n->tensor->name);
+        check_note(c, e->node->loc, "the model has it from here");
+        return true;
+    }
+    return false;
+}
+
 static void
 explain(Check *c, const Node *n, const int *args)
 {
     const Node *m = like(c, n);
+    if (explain_sum(c, n, args))
+        return;
     if (!m) {
         check_fault_at(c, n, "the model does not compute this");
         return;
@@ -323,7 +373,7 @@ check_number(Check *c, const Node *n, const int *args)
     for (int i = 0; i < n->n_args; i++)
         if (args[i] == NO_NUMBER)
             return NO_NUMBER;
-    const Entry *e = find(c, hash_node(n, args), n, args, &at);
+    const Entry *e = find(c, hash_node(c, n, args), n, args, &at);
     if (e)
         return e->first;
     explain(c, n, args);

@@ -140,8 +140,8 @@ read_row(Reader *r)
         read_inputs(r, &node)) {
         r->time += time;
         r->bytes += bytes;
+        node.bytes = (int64_t)ceil(bytes);
     }
-    node.bytes = (int64_t)ceil(bytes);
     vec_push(a, &r->nodes, node);
     vec_push(a, &r->times, time);
     vec_push(a, &r->places, cell(r, COLUMN_name)->at);
