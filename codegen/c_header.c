@@ -69,7 +69,7 @@ static const Wrapper wrappers[] = {
      false},
     {"EdlStatus", "load", "const char *path", "edl_load(&m->self, path)",
      false},
-    {"void", "set_lr", "double lr", "edl_set_lr(&m->self, lr)", true},
+    {"EdlStatus", "set_lr", "double lr", "edl_set_lr(&m->self, lr)", true},
     {"void", "close", "", "edl_close(&m->self)", false},
 };
 

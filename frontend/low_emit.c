@@ -282,7 +282,8 @@ static Tensor *
 same_tensor(Lower *l, TensorKind kind, const char *name, const Type *t, Span at)
 {
     Tensor *old = module_tensor(l->module, name);
-    if (old && old->kind == kind && type_equal(&old->type, t))
+    bool frozen = old && old->kind == TENSOR_frozen && kind == TENSOR_param;
+    if (old && (old->kind == kind || frozen) && type_equal(&old->type, t))
         return old;
     if (low_error(l, at, "`%s` differs between training and evaluation",
                   name) &&

@@ -326,7 +326,8 @@ EdlStatus edl_set(EdlInstance *m, const char *name, const void *src,
                   uint64_t bytes);
 EdlStatus edl_save(EdlInstance *m, const char *path);
 EdlStatus edl_load(EdlInstance *m, const char *path);
-void edl_set_lr(EdlInstance *m, double lr);
+/* EDL_EINVAL in the middle of a step: a part of it may be updated. */
+EdlStatus edl_set_lr(EdlInstance *m, double lr);
 void edl_close(EdlInstance *m);
 
 /* For the emitted actions. --------------------------------------------- */

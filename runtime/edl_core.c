@@ -172,10 +172,13 @@ edl_close(EdlInstance *m)
         m->model = NULL;
 }
 
-void
+EdlStatus
 edl_set_lr(EdlInstance *m, double lr)
 {
+    if (m->phase != 0)
+        return edl_fail(m, EDL_EINVAL, "set_lr: not its turn");
     m->lr_override = lr;
+    return EDL_OK;
 }
 
 double

@@ -14,6 +14,7 @@ is_busy(mlp *m, const mlp_batch *b)
     EdlMetrics out;
     return (mlp_evaluate(m, b, &out) != EDL_EINVAL) +
            (mlp_step(m, b, &out) != EDL_EINVAL) +
+           (mlp_set_lr(m, 0.5) != EDL_EINVAL) +
            (mlp_save(m, "turn.safetensors") != EDL_EINVAL);
 }
 
@@ -38,6 +39,7 @@ main(void)
     bad += is_busy(&m, &b);
     bad += mlp_update(&m, &out) != EDL_OK;
     bad += mlp_evaluate(&m, &b, &out) != EDL_OK;
+    bad += mlp_set_lr(&m, 0.5) != EDL_OK;
     bad += mlp_save(&m, "turn.safetensors") != EDL_OK;
     bad += mlp_forward(&m, &b) != EDL_OK;
     bad += mlp_load(&m, "turn.safetensors") != EDL_OK;
