@@ -183,6 +183,7 @@ struct Graph {
     Map counts;  /* name -> how often graph_fresh has met it */
     int64_t workspace; /* bytes, after placement */
     int64_t stash;     /* bytes of one slot, after placement */
+    Span workspace_loc, stash_loc; /* their lines of a schedule */
 };
 
 #define graph_each(g, n) for (Node *n = (g)->first; n; n = n->next)

@@ -1,5 +1,6 @@
 #include "ir/text.h"
 
+#include "ir/option.h"
 #include "ir/text_reader.h"
 
 /* ---- head ---- */
@@ -54,6 +55,9 @@ option(Reader *r)
         r->ahead = lexer_next(&r->lexer);
         reader_advance(r);
     }
+    const char *why = option_fault(r->arena, key, value);
+    if (why)
+        return reader_fail_at(r, &at, "%s", why);
     module_set_option(r->module, key, value);
     r->module->options.at[r->module->options.n - 1].loc = reader_span(r, &at);
     return reader_line_end(r);
@@ -178,6 +182,9 @@ static bool
 section(Reader *r)
 {
     bool known = true;
+    if ((token_is(&r->tok, "model") || token_is(&r->tok, "regions")) &&
+        !reader_once(r, &r->sections, &r->tok))
+        return false;
     if (reader_take_word(r, "model"))
         return model(r);
     if (reader_take_word(r, "option"))

@@ -139,36 +139,46 @@ graph_region(Reader *r, Graph **g, Region *region)
     return true;
 }
 
+/* REGION BYTES, or GRAPH.REGION BYTES */
 static bool
-region_line(Reader *r, void *to)
+region_bytes(Reader *r, const Token *at)
 {
-    Module *m = to;
-    Token at = r->tok;
+    Module *m = r->module;
     Graph *g;
-    Region region = region_of(at.at, at.n);
-    if (reader_take_word(r, "slots"))
-        return reader_int_from(r, 1, &m->slots) && reader_line_end(r);
-    if (at.kind != TOK_NAME)
-        return reader_expected(r, "the name of a region");
+    Region region = region_of(at->at, at->n);
     if (region != REGION_COUNT) {
-        m->region_loc[region] = reader_span(r, &at);
+        m->region_loc[region] = reader_span(r, at);
         reader_advance(r);
-        return reader_int_from(r, 0, &m->region_bytes[region]) &&
-               reader_line_end(r);
+        return reader_int_from(r, 0, &m->region_bytes[region]);
     }
     if (!graph_region(r, &g, &region))
         return false;
     if (region != REGION_workspace && region != REGION_stash)
-        return reader_fail_at(r, &at, "a graph has a workspace and a stash");
-    return reader_int_from(
-               r, 0, region == REGION_stash ? &g->stash : &g->workspace) &&
-           reader_line_end(r);
+        return reader_fail_at(r, at, "a graph has a workspace and a stash");
+    bool stash = region == REGION_stash;
+    *(stash ? &g->stash_loc : &g->workspace_loc) = reader_span(r, at);
+    return reader_int_from(r, 0, stash ? &g->stash : &g->workspace);
+}
+
+static bool
+region_line(Reader *r, void *seen)
+{
+    Token at = r->tok;
+    if (at.kind != TOK_NAME)
+        return reader_expected(r, "the name of a region");
+    if (!reader_once(r, seen, &at))
+        return false;
+    bool good = reader_take_word(r, "slots")
+                    ? reader_int_from(r, 1, &r->module->slots)
+                    : region_bytes(r, &at);
+    return good && reader_line_end(r);
 }
 
 bool
 reader_regions(Reader *r)
 {
-    return reader_block(r, region_line, r->module);
+    Map seen = {0};
+    return reader_block(r, region_line, &seen);
 }
 
 /* ---- products ---- */

@@ -27,12 +27,15 @@ set(Reader *r, const Setting *s)
 static bool
 settings(Reader *r, const Setting *list, int n)
 {
+    Map seen = {0};
     do {
         int i = 0;
         while (i < n && !token_is(&r->tok, list[i].key))
             i++;
         if (i == n)
             return reader_expected(r, "a setting");
+        if (!reader_once(r, &seen, &r->tok))
+            return false;
         reader_advance(r);
         if (!reader_expect(r, '=', "`=`") || !set(r, &list[i]))
             return false;
@@ -118,6 +121,25 @@ source(Reader *r, DataSource *s)
     return reader_expect(r, ')', "`)`");
 }
 
+/* every N batches M, one for all sources */
+static bool
+validate_often(Reader *r, Train *t)
+{
+    int64_t every = 0, batches = 0;
+    Token at = r->tok;
+    if (reader_take_word(r, "every") &&
+        (!reader_int_from(r, 0, &every) || !reader_expect_word(r, "batches") ||
+         !reader_int_from(r, 0, &batches)))
+        return false;
+    if (t->validate.n > 1 &&
+        (every != t->validate_every || batches != t->validate_batches))
+        return reader_fail_at(r, &at, "the line before validates at other "
+                              "times");
+    t->validate_every = every;
+    t->validate_batches = batches;
+    return true;
+}
+
 static bool
 validate(Reader *r, Train *t)
 {
@@ -125,11 +147,7 @@ validate(Reader *r, Train *t)
     if (!source(r, &s))
         return false;
     vec_push(r->arena, &t->validate, s);
-    if (!reader_take_word(r, "every"))
-        return true;
-    return reader_int_from(r, 0, &t->validate_every) &&
-           reader_expect_word(r, "batches") &&
-           reader_int_from(r, 0, &t->validate_batches);
+    return validate_often(r, t);
 }
 
 static bool
@@ -179,19 +197,30 @@ setting(Reader *r, Train *t)
     return reader_expected(r, "a line of train");
 }
 
+/* There is a line for every source. */
 static bool
-train_line(Reader *r, void *to)
+is_list(const Token *t)
 {
-    return setting(r, to) && reader_line_end(r);
+    return token_is(t, "data") || token_is(t, "validate");
+}
+
+static bool
+train_line(Reader *r, void *seen)
+{
+    if (r->tok.kind == TOK_NAME && !is_list(&r->tok) &&
+        !reader_once(r, seen, &r->tok))
+        return false;
+    return setting(r, r->module->train) && reader_line_end(r);
 }
 
 bool
 reader_train(Reader *r)
 {
+    Map seen = {0};
     if (r->module->train)
         return reader_fail(r, "train comes twice");
     r->module->train = ARENA_NEW(r->arena, Train);
     r->module->train->accumulate = 1;
     r->module->train->loc = reader_span(r, &r->tok);
-    return reader_block(r, train_line, r->module->train);
+    return reader_block(r, train_line, &seen);
 }

@@ -173,6 +173,16 @@ reader_intern(Reader *r, const Token *t)
 }
 
 bool
+reader_once(Reader *r, Map *seen, const Token *t)
+{
+    const char *text = reader_intern(r, t);
+    if (map_get(seen, text))
+        return reader_fail_at(r, t, "%s comes twice", text);
+    map_put(r->arena, seen, text, seen);
+    return true;
+}
+
+bool
 reader_name(Reader *r, const char *what, const char **out)
 {
     if (r->tok.kind != TOK_NAME)

@@ -31,6 +31,7 @@ typedef struct Reader {
     Lexer lexer;
     Token tok, ahead;
     int errors;
+    Map sections; /* those that come once, and have come */
     /* of the graph being read */
     Graph *graph; /* or the body in it */
     Map poison;   /* names whose nodes were wrong: no error for their uses */
@@ -59,6 +60,9 @@ bool reader_take_word(Reader *r, const char *word);
 bool reader_expect(Reader *r, int kind, const char *what);
 bool reader_expect_word(Reader *r, const char *word);
 bool reader_line_end(Reader *r);
+/* Fails where seen has the text of t already: of two lines that state the
+ * same thing the last would win. */
+bool reader_once(Reader *r, Map *seen, const Token *t);
 /* `{`, lines that `line` reads, `}`. */
 bool reader_block(Reader *r, bool (*line)(Reader *r, void *to), void *to);
 

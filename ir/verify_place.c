@@ -405,6 +405,37 @@ verify_no_scratch(Verifier *v, const Node *n)
 }
 
 static void
+at_size(Verifier *v, const Graph *g, Span line, Region r)
+{
+    v->what = g->name;
+    v->at = line.line ? line : v->m->region_loc[r];
+}
+
+/* A graph has the bytes that its values take, and the whole slot. */
+static void
+verify_sizes(Verifier *v, const Graph *g, const Lives *lives)
+{
+    int64_t end = 0, slot = v->m->region_bytes[REGION_stash] / v->m->slots;
+    for (int i = 0; i < lives->n; i++) {
+        const Life *l = lives->at[i];
+        if (life_region(l) == REGION_workspace && l->place + l->bytes > end)
+            end = l->place + l->bytes;
+    }
+    end = (end + ALIGN - 1) / ALIGN * ALIGN;
+    at_size(v, g, (Span){0}, REGION_workspace);
+    if (g->workspace > v->m->region_bytes[REGION_workspace])
+        verify_fault(v, "its workspace is larger than the region");
+    at_size(v, g, g->workspace_loc, REGION_workspace);
+    if (g->workspace != end)
+        verify_fault(v, "its workspace is %" PRId64 " bytes, but what lies "
+                     "there takes %" PRId64, g->workspace, end);
+    at_size(v, g, g->stash_loc, REGION_stash);
+    if (g->stash != slot)
+        verify_fault(v, "its stash is %" PRId64 " bytes, but a slot of the "
+                     "region has %" PRId64, g->stash, slot);
+}
+
+static void
 verify_workspace(Verifier *v, Graph *g)
 {
     int before = v->faults;
@@ -417,14 +448,9 @@ verify_workspace(Verifier *v, Graph *g)
         verify_lives_apart(v, lives);
         verify_all_free(v, g, &lives);
     }
+    if (v->faults == before)
+        verify_sizes(v, g, &lives);
     graph_forget(g);
-    v->at = v->m->region_loc[REGION_workspace];
-    v->what = g->name;
-    if (g->workspace > v->m->region_bytes[REGION_workspace])
-        verify_fault(v, "its workspace is larger than the region");
-    v->at = v->m->region_loc[REGION_stash];
-    if (g->stash > v->m->region_bytes[REGION_stash] / v->m->slots)
-        verify_fault(v, "its stash is larger than a slot of the region");
 }
 
 void

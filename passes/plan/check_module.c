@@ -37,6 +37,68 @@ check_head(Check *c)
                     c->m->name, c->model->name);
 }
 
+/* ---- what options claim ---- */
+
+static const Option *
+option_named(const Module *m, const char *key)
+{
+    for (int i = 0; i < m->options.n; i++)
+        if (strcmp(m->options.at[i].key, key) == 0)
+            return &m->options.at[i];
+    return NULL;
+}
+
+static const Option *
+option_that_says(const Module *m, const char *key, const char *value)
+{
+    const Option *o = option_named(m, key);
+    return o && strcmp(o->value, value) == 0 ? o : NULL;
+}
+
+static const Node *
+made_again(const Module *m)
+{
+    for (int i = 0; i < m->graphs.n; i++)
+        graph_each(m->graphs.at[i], n)
+            if (n->recomputed && !(op_info[n->op].flags & OP_VIEW))
+                return n;
+    return NULL;
+}
+
+static void
+check_nothing_again(Check *c)
+{
+    const Option *o = option_that_says(c->m, "recompute", "none");
+    const Node *n = o ? made_again(c->m) : NULL;
+    if (!n)
+        return;
+    check_fault(c, o->loc, "but %s is made again", check_name(c, n));
+    check_note(c, n->loc, "here");
+}
+
+/* A schedule whose head does not say where may use both. */
+static void
+check_regions_away(Check *c)
+{
+    const Option *none = option_that_says(c->m, "offload", "none");
+    const Option *host = option_that_says(c->m, "offload", "host");
+    if (none && c->m->region_bytes[REGION_host] > 0)
+        check_fault(c, none->loc, "but things lie in the region host");
+    if ((none || host) && c->m->region_bytes[REGION_disk] > 0)
+        check_fault(c, none ? none->loc : host->loc,
+                    "but things lie in the region disk");
+}
+
+static void
+check_claims(Check *c)
+{
+    const Option *kept = option_that_says(c->m, "gradients", "kept");
+    check_nothing_again(c);
+    check_regions_away(c);
+    if (kept && c->lacking.n > 0)
+        check_fault(c, kept->loc, "but the schedule lacks gradients");
+}
+
 /* ---- tensors ---- */
 
 static bool
@@ -189,20 +251,12 @@ void
 check_module(Check *c)
 {
     check_head(c);
+    check_claims(c);
     check_tensors(c);
     check_train(c);
 }
 
 /* ---- regions ---- */
-
-static const Option *
-option_named(const Module *m, const char *key)
-{
-    for (int i = 0; i < m->options.n; i++)
-        if (strcmp(m->options.at[i].key, key) == 0)
-            return &m->options.at[i];
-    return NULL;
-}
 
 static void
 check_limit(Check *c, int64_t peak)
