@@ -274,15 +274,21 @@ heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
     return p;
 }
 
-/* At least one key, so that a product is written where none is seen. */
-void
-heads_open_queries(Kernel *k, const Heads *h, Part *p)
+static void
+open_whole(const Heads *h, Part *p)
 {
     p->q0 = "0";
     p->q1 = p->rows;
     p->k0 = "0";
     p->k1 = p->n;
     p->open = h->causal;
+}
+
+/* At least one key, so that a product is written where none is seen. */
+void
+heads_open_queries(Kernel *k, const Heads *h, Part *p)
+{
+    open_whole(h, p);
     if (!h->causal)
         return;
     p->q0 = "q0";
@@ -299,11 +305,7 @@ heads_open_queries(Kernel *k, const Heads *h, Part *p)
 void
 heads_open_keys(Kernel *k, const Heads *h, Part *p)
 {
-    p->q0 = "0";
-    p->q1 = p->rows;
-    p->k0 = "0";
-    p->k1 = p->n;
-    p->open = h->causal;
+    open_whole(h, p);
     if (!h->causal)
         return;
     p->q0 = "q0";

@@ -33,6 +33,11 @@ bool c_graphs(CModel *m);
 const GraphCode *c_graph(const CModel *m, const Graph *g);
 /* codegen/c_program.c: the actions, over EdlInstance */
 void c_programs(CModel *m, Emit *e);
+/* Ends the action where call fails, and takes back what it has counted. */
+void c_check(Emit *e, const char *call);
+/* Where a kernel of the phase has met a bad index, or an update's copy has
+ * failed. */
+void c_fault(CModel *m, Emit *e, const char *phase, bool updated);
 const Program *c_program(const CModel *m, const char *name); /* or NULL */
 /* "forward(m, in, mb, mb, 0);" */
 void c_call(CModel *m, Emit *e, const Graph *graph, const char *at,

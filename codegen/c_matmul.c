@@ -281,17 +281,6 @@ emit_plain(Kernel *k, const Product *p)
 
 /* ---- the group ---- */
 
-static const Node *
-the_matmul(const Node *n)
-{
-    if (n->op == OP_matmul)
-        return n;
-    graph_each(n->body, b)
-        if (b->op == OP_matmul)
-            return b;
-    bug("codegen: a matmul group without a matmul");
-}
-
 /* The operand that the product reads: what a cast in the group rounds. */
 static const Value *
 operand_of(const Node *matmul, int i)
@@ -319,7 +308,7 @@ static bool
 reads_place(Kernel *k, const Node *n, int to)
 {
     const char *pass = k->params.at[to].pass;
-    for (const Node *b = the_matmul(n)->next; b; b = b->next)
+    for (const Node *b = node_find(n, OP_matmul)->next; b; b = b->next)
         for (int i = 0; i < b->n_args; i++)
             if (b->args[i]->def->op != OP_const &&
                 b->args[i]->def->graph != n->body &&
@@ -382,7 +371,7 @@ choose_target(Kernel *k, const Node *n, Product *p)
 static Product
 product_new(Kernel *k, const Node *n)
 {
-    Product p = {.node = the_matmul(n)};
+    Product p = {.node = node_find(n, OP_matmul)};
     const Value *a = operand_of(p.node, 0), *b = operand_of(p.node, 1);
     const Type *t = &p.node->results[0]->type;
     bool ta = node_flag(p.node, "ta"), tb = node_flag(p.node, "tb");
@@ -566,7 +555,7 @@ void
 c_matmul(Cg *cg, const Node *n)
 {
     const char *path =
-        n->n_results ? n->results[0]->name : the_matmul(n)->results[0]->name;
+        (n->n_results ? n : node_find(n, OP_matmul))->results[0]->name;
     if (cg->cuda)
         cuda_matmul(cg, n);
     else

@@ -59,9 +59,8 @@ emit_microbatch(CModel *m, Emit *e, int64_t mb, int64_t *now)
 
 /* ---- what can go wrong in a step ---- */
 
-/* It takes back what the step has counted. */
-static void
-emit_check(Emit *e, const char *call)
+void
+c_check(Emit *e, const char *call)
 {
     emit_line(e, "s = %s;", call);
     emit_open(e, "if (s != EDL_OK)");
@@ -78,14 +77,12 @@ moves(const CModel *m)
     return bytes[REGION_host] || bytes[REGION_disk];
 }
 
-/* A bad index, or a copy that failed. */
-static void
-emit_fault(CModel *m, Emit *e, const char *phase, bool updated)
+void
+c_fault(CModel *m, Emit *e, const char *phase, bool updated)
 {
     if (updated && moves(m))
-        emit_check(e, "edl_check_update(m)");
-    emit_check(e, arena_printf(m->cg.arena, "edl_check_fault(m, \"%s\")",
-                               phase));
+        c_check(e, "edl_check_update(m)");
+    c_check(e, arena_printf(m->cg.arena, "edl_check_fault(m, \"%s\")", phase));
 }
 
 /* What the update sends off the device may not arrive. */
@@ -120,7 +117,7 @@ c_actions(CModel *m, Emit *e, Action *const *actions, int n, int64_t now)
         const char *mb = index_text(m, a->mb);
         c_call(m, e, a->graph, mb, mb, index_text(m, a->slot));
         if (m->early && !m->cg.cuda && strcmp(a->graph->name, "forward") == 0)
-            emit_fault(m, e, "a step", false); /* before anything changes */
+            c_fault(m, e, "a step", false); /* before anything changes */
     }
 }
 
@@ -213,7 +210,7 @@ emit_step(CModel *m, Emit *e)
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
     c_actions(m, e, p->actions.at, p->actions.n, 0);
-    emit_fault(m, e, "a step", m->early);
+    c_fault(m, e, "a step", m->early);
     emit_line(e, "const double lr = %s;", m->has_update ? "edl_lr(m)" : "0.0");
     c_update(m, e);
     emit_update_fault(m, e, "");
@@ -248,7 +245,7 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
     emit_line(e, "if (s != EDL_OK)");
     emit_line(e, "    return s;");
     c_call(m, e, g, "0", "mb", "0");
-    emit_fault(m, e, name, m->early && parity == 1);
+    c_fault(m, e, name, m->early && parity == 1);
     emit_line(e, "m->phase++;");
     if (parity == 1)
         emit_line(e, "m->count.microbatch++;");

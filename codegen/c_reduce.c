@@ -21,8 +21,8 @@ first_reduction(const Node *n)
     bug("codegen: a reduce group without a reduction");
 }
 
-static unsigned
-mask_of(const Node *n)
+unsigned
+cells_mask(const Node *n)
 {
     const Attr *axes = node_attr(n, "axes");
     unsigned mask = 0;
@@ -219,7 +219,7 @@ reduce_body(Kernel *k)
 {
     const Node *n = k->node, *first = first_reduction(n);
     Type t = first->args[0]->type;
-    unsigned mask = mask_of(first);
+    unsigned mask = cells_mask(first);
     int last = last_axis(&t);
     bool down = last >= 0 && !(mask >> last & 1);
     Loops s = loops_new(k, &t, mask);
@@ -307,7 +307,7 @@ argmax_body(Kernel *k)
     const Node *n = k->node;
     const Value *x = n->args[0], *y = n->results[0];
     Arena *a = k->cg->arena;
-    unsigned mask = mask_of(n);
+    unsigned mask = cells_mask(n);
     Loops s = loops_new(k, &x->type, mask);
     int from = loops_value(&s, x, false);
     int to = reduced_access(&s, kernel_value(k, y, 0, true), &y->type,
@@ -348,7 +348,7 @@ pick_body(Kernel *k)
 {
     const Node *n = k->node;
     Arena *a = k->cg->arena;
-    Loops s = loops_new(k, &n->args[1]->type, mask_of(n));
+    Loops s = loops_new(k, &n->args[1]->type, cells_mask(n));
     int in[3];
     for (int i = 0; i < 3; i++)
         in[i] = loops_value(&s, n->args[i], false);

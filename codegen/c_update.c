@@ -490,7 +490,7 @@ refuse(Cg *cg, const Node *n)
 static void
 collect(Sweep *s, Cg *cg, const Node *n)
 {
-    if (n->op == OP_adamw || n->op == OP_sgd) {
+    if (op_info[n->op].flags & OP_OPTIMIZER) {
         vec_push(cg->arena, &s->nodes, n);
         bool ok = fits_table(n->args[0], REGION_state) &&
                   fits_table(n->args[1], region_of(n->args[1]));

@@ -16,6 +16,8 @@ const char *cells_fold_start(const Cell *cell);
 const char *cells_round(Cells *c, Dtype d, const char *text);
 /* codegen/cuda_cells.c */
 void cuda_cells_emit(Cells *c);
+/* codegen/c_reduce.c: the axes of a reduction, a bit each. */
+unsigned cells_mask(const Node *n);
 /* codegen/cuda_reduce.c: folds down columns, with rows not yet open. */
 void cuda_columns_emit(Cells *c);
 /* A reduce_sum or its group, whose columns are cut (ir/scratch.h, sum_parts):

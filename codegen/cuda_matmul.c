@@ -170,7 +170,7 @@ add_text(Cg *cg, const Node *sum)
 static void
 choose_place(Cg *cg, const Node *n, Product *p)
 {
-    const Value *v = scratch_matmul(n)->results[0];
+    const Value *v = node_find(n, OP_matmul)->results[0];
     const Value *to = scratch_product_value(n);
     const Node *sum = scratch_sum(n);
     p->add = "0";
@@ -195,7 +195,7 @@ choose_place(Cg *cg, const Node *n, Product *p)
 static Product
 product_new(Cg *cg, const Node *n)
 {
-    const Node *matmul = scratch_matmul(n);
+    const Node *matmul = node_find(n, OP_matmul);
     const Value *a = matmul->args[0], *b = matmul->args[1];
     const Type *t = &matmul->results[0]->type;
     bool ta = node_flag(matmul, "ta"), tb = node_flag(matmul, "tb");
@@ -218,7 +218,7 @@ product_new(Cg *cg, const Node *n)
 static int
 product_access(Loops *s, const Product *p)
 {
-    const Value *v = scratch_matmul(p->node)->results[0];
+    const Value *v = node_find(p->node, OP_matmul)->results[0];
     int64_t stride[MAX_RANK] = {0};
     for (int i = 0; i < s->rank - 2; i++)
         stride[i] = p->c.batch[i];
@@ -239,7 +239,7 @@ static void
 rest_body(Kernel *k)
 {
     const Product *p = k->aux;
-    const Node *n = p->node, *matmul = scratch_matmul(n);
+    const Node *n = p->node, *matmul = node_find(n, OP_matmul);
     const Value *v = matmul->results[0];
     Loops s = loops_new(k, &v->type, 0);
     s.wide = true;
@@ -271,7 +271,7 @@ rest_body(Kernel *k)
 static bool
 has_rest(const Node *n)
 {
-    const Node *matmul = scratch_matmul(n), *sum = scratch_sum(n);
+    const Node *matmul = node_find(n, OP_matmul), *sum = scratch_sum(n);
     if (scratch_epilogue(n))
         return false;
     if (n->op == OP_matmul)
@@ -336,7 +336,7 @@ emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows, bool scratch,
 static bool
 lies_plain(Cg *cg, const Node *n)
 {
-    const Node *matmul = scratch_matmul(n);
+    const Node *matmul = node_find(n, OP_matmul);
     const Value *v[] = {matmul->args[0], matmul->args[1],
                         scratch_product_value(n)};
     for (int i = 0; i < 3; i++)
@@ -349,7 +349,7 @@ lies_plain(Cg *cg, const Node *n)
 void
 cuda_matmul(Cg *cg, const Node *n)
 {
-    const Value *v = scratch_matmul(n)->results[0];
+    const Value *v = node_find(n, OP_matmul)->results[0];
     if (!lies_plain(cg, n))
         return;
     Product p = product_new(cg, n);

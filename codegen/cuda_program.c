@@ -50,17 +50,6 @@ emit_end(Emit *e)
 }
 
 static void
-emit_fault(Emit *e, const char *phase)
-{
-    emit_line(e, "s = edl_check_fault(m, \"%s\");", phase);
-    emit_open(e, "if (s != EDL_OK)");
-    emit_line(e, "m->count.microbatch = first;");
-    emit_line(e, "m->phase = 0;");
-    emit_line(e, "return s;");
-    emit_close(e, "");
-}
-
-static void
 emit_step(CModel *m, Emit *e)
 {
     open_function(e, "EdlStatus",
@@ -75,7 +64,7 @@ emit_step(CModel *m, Emit *e)
     emit_line(e, "edl_begin(m, in, %" PRId64 ", lr);", m->accumulate);
     emit_line(e, "edl_replay(m);");
     emit_end(e);
-    emit_fault(e, "a step");
+    c_fault(m, e, "a step", false);
     emit_line(e, "if (out)");
     emit_line(e, "    report(m, lr, out);");
     emit_line(e, "m->count.microbatch = first + %" PRId64 ";", m->accumulate);
@@ -105,7 +94,7 @@ emit_phase(CModel *m, Emit *e, const char *name, int parity)
               m->early && parity == 1 ? "edl_lr(m)" : "0.0");
     c_call(m, e, g, "0", "mb", "0");
     emit_end(e);
-    emit_fault(e, name);
+    c_fault(m, e, name, false);
     emit_line(e, "m->phase++;");
     if (parity == 1)
         emit_line(e, "m->count.microbatch++;");

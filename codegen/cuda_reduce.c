@@ -188,17 +188,6 @@ cuda_columns_emit(Cells *c)
 
 /* ---- columns in parts ---- */
 
-static const Node *
-first_sum(const Node *n)
-{
-    if (n->op == OP_reduce_sum)
-        return n;
-    graph_each(n->body, b)
-        if (b->op == OP_reduce_sum)
-            return b;
-    bug("codegen: a group without a sum");
-}
-
 /* Scratch with the parts of a sum; `at`: where it begins, moves on. */
 static const char *
 parts_param(Kernel *k, const Value *v, int64_t parts, int64_t *at)
@@ -238,13 +227,10 @@ keep_apart(Loops *s, unsigned mask)
 static void
 parts_body(Kernel *k)
 {
-    const Node *n = k->node, *sum = first_sum(n);
+    const Node *n = k->node, *sum = node_find(n, OP_reduce_sum);
     const Type *t = &sum->args[0]->type;
-    const Attr *axes = node_attr(sum, "axes");
-    unsigned mask = 0;
+    unsigned mask = cells_mask(sum);
     int64_t at = 0, parts = sum_parts(n);
-    for (int64_t i = 0; i < axes->i; i++)
-        mask |= 1u << axes->list[i];
     Loops s = loops_new(k, t, mask);
     Cells c = cells_new(k, &s);
     if (n->op != OP_fused)
@@ -288,7 +274,7 @@ bind_sum(Cells *c, const Value *v, int64_t parts, int64_t *at)
 static void
 total_body(Kernel *k)
 {
-    const Node *n = k->node, *first = first_sum(n);
+    const Node *n = k->node, *first = node_find(n, OP_reduce_sum);
     int64_t at = 0, parts = sum_parts(n);
     Loops s = loops_new(k, &first->results[0]->type, 0);
     Cells c = cells_new(k, &s);

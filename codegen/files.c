@@ -97,7 +97,7 @@ static bool
 updates(const Graph *g)
 {
     for (const Node *n = g ? g->first : NULL; n; n = n->next)
-        if (n->op == OP_adamw || n->op == OP_sgd)
+        if ((op_info[n->op].flags & OP_OPTIMIZER) || updates(n->body))
             return true;
     return false;
 }

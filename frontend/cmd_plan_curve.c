@@ -54,8 +54,7 @@ curve_find(Arena *a, Module *m)
 {
     Curve c = {0};
     Ladder *l = has_backward(m) ? ladder_make(a, m) : NULL;
-    const char *recompute = module_option(m, "recompute");
-    bool again = !recompute || strcmp(recompute, "none") != 0;
+    bool again = !module_option_is(m, "recompute", "none");
     if (!l)
         return c;
     c.bound = ladder_ns(l, 0);

@@ -48,8 +48,7 @@ bool
 cmd_take_products(Session *s, Module *m)
 {
     LibraryProducts all = {0};
-    const char *target = module_option(m, "target");
-    bool cuda = target && strcmp(target, "cuda") == 0;
+    bool cuda = module_option_is(m, "target", "cuda");
     if (!cuda && m->products.n) {
         diag_error(s->diag, m->products.at[0].loc,
                    "only the target cuda has a section `products`");

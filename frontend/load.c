@@ -77,9 +77,8 @@ static bool
 check_disk(Session *s, const Module *m)
 {
     const char *to = module_option(m, "offload");
-    const char *target = module_option(m, "target");
-    if (!to || strncmp(to, "disk", 4) != 0 || !target ||
-        strcmp(target, "cuda") != 0)
+    if (!to || strncmp(to, "disk", 4) != 0 ||
+        !module_option_is(m, "target", "cuda"))
         return true;
     diag_error(s->diag, (Span){0}, "the CUDA target has no disk: offload to "
                "the host");

@@ -60,8 +60,7 @@ schedule_place(Module *m)
 static LowerMode
 mode_of(const Module *schedule)
 {
-    const char *mode = module_option(schedule, "mode");
-    if (mode && strcmp(mode, "infer") == 0)
+    if (module_option_is(schedule, "mode", "infer"))
         return LOWER_infer;
     return schedule->train ? LOWER_train : LOWER_grads;
 }
@@ -95,11 +94,7 @@ same_mode(Session *s, const Module *schedule, const Module *model)
     const char *is = module_option(model, "mode");
     if (mode && is && strcmp(mode, is) == 0)
         return true;
-    Span at = {0};
-    for (int i = 0; i < schedule->options.n; i++)
-        if (strcmp(schedule->options.at[i].key, "mode") == 0)
-            at = schedule->options.at[i].loc;
-    diag_error(s->diag, at,
+    diag_error(s->diag, mode ? module_stated(schedule, "mode")->loc : (Span){0},
                "the mode of the schedule is %s, but the model "
                "has mode %s",
                mode ? mode : "not there", is ? is : "none");

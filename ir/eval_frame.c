@@ -212,7 +212,7 @@ job_of(Frame *f, const Node *n)
 static bool
 changes_tensors(const Node *n)
 {
-    return n->op == OP_adamw || n->op == OP_sgd;
+    return op_info[n->op].flags & OP_OPTIMIZER;
 }
 
 static bool

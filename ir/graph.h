@@ -253,6 +253,8 @@ Node *node_clone(Graph *g, const Node *n, const char *suffix);
 Node *graph_fuse(Graph *g, Node *const *nodes, int n, const char *kind);
 /* Gives a fused node that has none an empty body. */
 Graph *fused_open(Node *fused);
+/* n, or the first node of its body, that is of this op; NULL: none is. */
+const Node *node_find(const Node *n, Op op);
 /* Finds a group's operands and results again after its body or the uses of
  * its values changed; same needs as graph_fuse. */
 void fused_refresh(Node *fused);
@@ -385,7 +387,10 @@ const char *module_fresh(Module *m, const char *name);
 Tensor *module_add_tensor(Module *m, TensorKind kind, const char *name,
                           const Type *t);
 Tensor *module_tensor(const Module *m, const char *name); /* or NULL */
+/* NULL: the module does not state it. */
+const Option *module_stated(const Module *m, const char *key);
 const char *module_option(const Module *m, const char *key); /* or NULL */
+bool module_option_is(const Module *m, const char *key, const char *value);
 void module_set_option(Module *m, const char *key, const char *value);
 
 #endif

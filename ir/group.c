@@ -131,6 +131,17 @@ collect_results(Node *fused, Values *results)
     }
 }
 
+const Node *
+node_find(const Node *n, Op op)
+{
+    if (n->op == op)
+        return n;
+    for (const Node *b = n->body ? n->body->first : NULL; b; b = b->next)
+        if (b->op == op)
+            return b;
+    return NULL;
+}
+
 void
 fused_refresh(Node *fused)
 {

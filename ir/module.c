@@ -85,13 +85,27 @@ module_tensor(const Module *m, const char *name)
     return map_get(&m->tensor_map, name);
 }
 
-const char *
-module_option(const Module *m, const char *key)
+const Option *
+module_stated(const Module *m, const char *key)
 {
     for (int i = 0; i < m->options.n; i++)
         if (strcmp(m->options.at[i].key, key) == 0)
-            return m->options.at[i].value;
+            return &m->options.at[i];
     return NULL;
+}
+
+const char *
+module_option(const Module *m, const char *key)
+{
+    const Option *o = module_stated(m, key);
+    return o ? o->value : NULL;
+}
+
+bool
+module_option_is(const Module *m, const char *key, const char *value)
+{
+    const char *now = module_option(m, key);
+    return now && strcmp(now, value) == 0;
 }
 
 void

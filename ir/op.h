@@ -17,7 +17,8 @@ enum {
     OP_DIFF = 1 << 4,
     OP_PINNED = 1 << 5,
     OP_RANDOM = 1 << 6,
-    OP_TENSOR = 1 << 7
+    OP_TENSOR = 1 << 7,
+    OP_OPTIMIZER = 1 << 8
 };
 
 /* One rule each in ir/shape.c. */

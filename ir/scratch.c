@@ -45,8 +45,7 @@ sum_blocks(const Node *n)
 static bool
 on_device(const Node *n)
 {
-    const char *target = module_option(n->graph->module, "target");
-    return target && strcmp(target, "cuda") == 0;
+    return module_option_is(n->graph->module, "target", "cuda");
 }
 
 /* The last axis that is not 1 stays. */
@@ -131,20 +130,9 @@ scratch_product(int64_t m, int64_t n)
 }
 
 const Node *
-scratch_matmul(const Node *n)
-{
-    if (n->op == OP_matmul)
-        return n;
-    graph_each(n->body, b)
-        if (b->op == OP_matmul)
-            return b;
-    return NULL;
-}
-
-const Node *
 scratch_sum(const Node *n)
 {
-    const Node *product = scratch_matmul(n);
+    const Node *product = node_find(n, OP_matmul);
     if (n->op == OP_fused)
         graph_each(n->body, b)
             if (b->op == OP_accumulate && b->args[0] == product->results[0])
@@ -221,7 +209,8 @@ const Value *
 scratch_added(const Node *n)
 {
     const Node *sum = scratch_epilogue(n);
-    return sum->args[sum->args[0] == scratch_matmul(n)->results[0] ? 1 : 0];
+    const Value *product = node_find(n, OP_matmul)->results[0];
+    return sum->args[sum->args[0] == product ? 1 : 0];
 }
 
 const Node *
@@ -237,7 +226,7 @@ scratch_epilogue(const Node *n)
             return NULL;
         sum = b;
     }
-    const Node *product = scratch_matmul(n);
+    const Node *product = node_find(n, OP_matmul);
     const Value *v = product->results[0], *y = n->results[0];
     if (!sum || y != sum->results[0] || v->type.dtype != DT_f32 ||
         !type_equal(&v->type, &y->type) || sum->args[0] == sum->args[1])
@@ -252,7 +241,7 @@ scratch_epilogue(const Node *n)
 const Value *
 scratch_product_value(const Node *n)
 {
-    const Value *v = scratch_matmul(n)->results[0];
+    const Value *v = node_find(n, OP_matmul)->results[0];
     if (scratch_epilogue(n))
         return n->results[0];
     for (int i = 0; i < n->n_results; i++)
@@ -273,7 +262,7 @@ int64_t
 scratch_product_rows(const Node *n)
 {
     enum { MOST = 32 << 20, STEP = 256 };
-    const Node *matmul = scratch_matmul(n);
+    const Node *matmul = node_find(n, OP_matmul);
     const Type *t = &matmul->results[0]->type;
     int64_t line = t->dim[t->rank - 1] * dtype_info[t->dtype].bits / 8;
     int64_t all = type_elements(t) / t->dim[t->rank - 1];
@@ -290,7 +279,7 @@ scratch_product_rows(const Node *n)
 static int64_t
 of_matmul(const Node *n)
 {
-    const Value *v = scratch_matmul(n)->results[0];
+    const Value *v = node_find(n, OP_matmul)->results[0];
     const Type *t = &v->type;
     int64_t columns = t->dim[t->rank - 1], rows = scratch_product_rows(n);
     if (scratch_product_value(n) || scratch_sum(n))

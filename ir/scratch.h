@@ -69,8 +69,7 @@ const Value *scratch_added(const Node *n);
  * What follows is done before the next ones, so that scratch is small and the
  * product stays in the cache of the device. Follows from the matmul alone. */
 int64_t scratch_product_rows(const Node *n);
-/* The matmul of a group, and the accumulate of the product itself or NULL. */
-const Node *scratch_matmul(const Node *n);
+/* The accumulate of the product itself in a group, or NULL. */
 const Node *scratch_sum(const Node *n);
 
 #endif

@@ -150,7 +150,7 @@ verify_updated(Walk *w, const Node *n, int i, TensorKind kind)
 static void
 verify_update(Walk *w, const Node *n)
 {
-    if (n->op != OP_adamw && n->op != OP_sgd)
+    if (!(op_info[n->op].flags & OP_OPTIMIZER))
         return;
     verify_updated(w, n, 0, TENSOR_param);
     if (n->op == OP_adamw) {

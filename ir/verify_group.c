@@ -183,7 +183,7 @@ static void
 sweep(Verifier *v, const Node *fused)
 {
     graph_each(fused->body, n)
-        if (n->op != OP_adamw && n->op != OP_sgd)
+        if (!(op_info[n->op].flags & OP_OPTIMIZER))
             wrong(v, n, "sweep");
 }
 

@@ -101,7 +101,7 @@ static bool
 is_updated(const Node *n, const Value *x)
 {
     const Tensor *t = value_tensor(x);
-    return (n->op == OP_adamw || n->op == OP_sgd) &&
+    return (op_info[n->op].flags & OP_OPTIMIZER) &&
            n->phase != PHASE_update && t &&
            (t->kind == TENSOR_param || t->kind == TENSOR_opt);
 }

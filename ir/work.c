@@ -167,7 +167,7 @@ add_stores(Work *w, const Node *n)
 {
     if (n->op == OP_accumulate)
         w->bytes += type_bytes(&n->tensor->type);
-    if (n->op == OP_adamw || n->op == OP_sgd) /* in place */
+    if (op_info[n->op].flags & OP_OPTIMIZER) /* in place */
         w->bytes += (n->op == OP_adamw ? 3 : 1) * type_bytes(&n->args[0]->type);
 }
 

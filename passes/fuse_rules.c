@@ -272,7 +272,7 @@ table_seeds(const Node *n, Type *shape)
 static bool
 is_update(const Node *n)
 {
-    return n->op == OP_adamw || n->op == OP_sgd;
+    return op_info[n->op].flags & OP_OPTIMIZER;
 }
 
 static bool

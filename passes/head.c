@@ -398,8 +398,7 @@ static int64_t
 chunk_rows(const Head *h)
 {
     int64_t rows = LEAST_ROWS;
-    const char *target = module_option(h->m, "target");
-    bool device = target && strcmp(target, "cuda") == 0;
+    bool device = module_option_is(h->m, "target", "cuda");
     int64_t most = device ? DEVICE_BYTES : CHUNK_BYTES;
     while (rows < h->rows && 8 * rows * h->classes <= most)
         rows *= 2;

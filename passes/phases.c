@@ -402,7 +402,7 @@ static bool
 changes_what_it_reads(const Graph *g)
 {
     graph_each(g, n) {
-        if (n->op == OP_adamw || n->op == OP_sgd || n->op == OP_count ||
+        if ((op_info[n->op].flags & OP_OPTIMIZER) || n->op == OP_count ||
             (n->op == OP_write && n->tensor->kind == TENSOR_state) ||
             (n->body && changes_what_it_reads(n->body)))
             return true;

@@ -284,8 +284,7 @@ place_graphs(Module *m, int64_t slot)
 static void
 place_control(Module *m)
 {
-    const char *target = module_option(m, "target");
-    if (target && strcmp(target, "cuda") == 0)
+    if (module_option_is(m, "target", "cuda"))
         m->region_bytes[REGION_io] += ALIGN;
 }
 

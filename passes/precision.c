@@ -19,15 +19,13 @@
 bool
 precision_is_bf16(const Module *m)
 {
-    const char *p = module_option(m, "precision");
-    return p && strcmp(p, "bf16") == 0;
+    return module_option_is(m, "precision", "bf16");
 }
 
 bool
 precision_shares_casts(const Module *m)
 {
-    const char *target = module_option(m, "target");
-    return target && strcmp(target, "cuda") == 0;
+    return module_option_is(m, "target", "cuda");
 }
 
 Value *

@@ -22,13 +22,6 @@ has_backward(const Graph *g)
     return false;
 }
 
-static bool
-is_option(const Module *m, const char *key, const char *value)
-{
-    const char *now = module_option(m, key);
-    return now && strcmp(now, value) == 0;
-}
-
 /* -1: there is no limit. A share of what the unplanned program takes becomes
  * a number of bytes. */
 static int64_t
@@ -61,11 +54,11 @@ static int
 pick(Module *m, Ladder *l)
 {
     int64_t limit = find_limit(m, l);
-    if (is_option(m, "recompute", "all"))
+    if (module_option_is(m, "recompute", "all"))
         return l->last;
     if (limit < 0 || ladder_total(l, 0) <= limit)
         return 0;
-    bool again = !is_option(m, "recompute", "none");
+    bool again = !module_option_is(m, "recompute", "none");
     int rung = ladder_fastest(l, limit, again);
     if (rung >= 0)
         return rung;
@@ -80,7 +73,8 @@ pass_recompute(Module *m)
 {
     Graph *g = module_graph(m, "main");
     if (!g || m->programs.n > 0 || !has_backward(g) ||
-        (!module_option(m, "limit") && !is_option(m, "recompute", "all")))
+        (!module_option(m, "limit") &&
+         !module_option_is(m, "recompute", "all")))
         return true;
     Arena *a = arena_new();
     Ladder *l = ladder_make(a, m);

@@ -57,8 +57,7 @@ round_kernel(Graph *g, Node *n, Node *cast)
 bool
 pass_round(Module *m)
 {
-    const char *target = module_option(m, "target");
-    if (!target || strcmp(target, "cuda") != 0)
+    if (!module_option_is(m, "target", "cuda"))
         return true;
     for (int i = 0; i < m->graphs.n; i++) {
         Graph *g = m->graphs.at[i];

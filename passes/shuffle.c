@@ -1,14 +1,13 @@
 #include "passes/shuffle.h"
 
+#include "ir/base/random.h"
+
 enum { SWEEPS = 8 };
 
 static bool
 coin(uint64_t *state)
 {
-    uint64_t x = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (x ^ (x >> 31)) >> 63;
+    return random_next(state) >> 63;
 }
 
 static bool

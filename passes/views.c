@@ -118,13 +118,6 @@ spread_marks(Graph *g)
     }
 }
 
-static bool
-on_device(const Module *m)
-{
-    const char *target = module_option(m, "target");
-    return target && strcmp(target, "cuda") == 0;
-}
-
 /* From the last graph, so that readers of the stash come before its writers. */
 static void
 mark_graphs(Module *m)
@@ -133,7 +126,7 @@ mark_graphs(Module *m)
         m->tensors.at[i]->mark = 0;
     for (int i = 0; i < m->graphs.n; i++) {
         graph_forget(m->graphs.at[i]);
-        mark_readers(m->graphs.at[i], on_device(m));
+        mark_readers(m->graphs.at[i], module_option_is(m, "target", "cuda"));
     }
     for (int i = m->graphs.n - 1; i >= 0; i--)
         spread_marks(m->graphs.at[i]);

@@ -46,7 +46,7 @@ check_name(Check *c, const Node *n)
     if (n->n_results)
         return n->results[0]->name;
     const Tensor *t = n->tensor;
-    if ((n->op == OP_adamw || n->op == OP_sgd) && n->n_args)
+    if ((op_info[n->op].flags & OP_OPTIMIZER) && n->n_args)
         t = value_tensor(n->args[0]);
     if (!t)
         return op_info[n->op].name;

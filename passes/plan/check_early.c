@@ -13,7 +13,7 @@ struct GradUses {
 bool
 check_is_update(const Node *n)
 {
-    return n->op == OP_adamw || n->op == OP_sgd;
+    return op_info[n->op].flags & OP_OPTIMIZER;
 }
 
 /* ---- the model's gradients ---- */

@@ -172,7 +172,7 @@ first_track(const Check *c, int r, int64_t bit)
 static bool
 is_updated(const Node *n, const Value *u, const Tensor *spare)
 {
-    bool update = n->op == OP_adamw || n->op == OP_sgd || n->op == OP_count;
+    bool update = (op_info[n->op].flags & OP_OPTIMIZER) || n->op == OP_count;
     update |= n->op == OP_fused && !strcmp(node_word(n, "kind", ""), "sweep");
     return update && spare && u->home->tensor == spare;
 }

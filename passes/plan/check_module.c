@@ -40,19 +40,9 @@ check_head(Check *c)
 /* ---- what options claim ---- */
 
 static const Option *
-option_named(const Module *m, const char *key)
-{
-    for (int i = 0; i < m->options.n; i++)
-        if (strcmp(m->options.at[i].key, key) == 0)
-            return &m->options.at[i];
-    return NULL;
-}
-
-static const Option *
 option_that_says(const Module *m, const char *key, const char *value)
 {
-    const Option *o = option_named(m, key);
-    return o && strcmp(o->value, value) == 0 ? o : NULL;
+    return module_option_is(m, key, value) ? module_stated(m, key) : NULL;
 }
 
 static const Node *
@@ -261,7 +251,7 @@ check_module(Check *c)
 static void
 check_limit(Check *c, int64_t peak)
 {
-    const Option *o = option_named(c->m, "limit");
+    const Option *o = module_stated(c->m, "limit");
     if (!o)
         return;
     char *end;

@@ -395,7 +395,7 @@ run_effect(Check *c, const Node *outer, const Node *e, int number)
         store(c, outer, e);
     else if (e->op == OP_count)
         change(c, outer, e->tensor);
-    else if (e->op == OP_adamw || e->op == OP_sgd)
+    else if (op_info[e->op].flags & OP_OPTIMIZER)
         for (int i = 0; i < e->n_args; i++)
             update_operand(c, outer, e->args[i], i);
     if (!stash)

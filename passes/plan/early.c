@@ -20,7 +20,7 @@ typedef struct Find {
 static bool
 is_update(const Node *n)
 {
-    return n->op == OP_adamw || n->op == OP_sgd;
+    return op_info[n->op].flags & OP_OPTIMIZER;
 }
 
 /* A kernel makes the whole value as the tensor lies. */
@@ -90,10 +90,9 @@ EarlyParams
 early_find(Arena *a, const Module *m)
 {
     EarlyParams found = {0};
-    const char *kept = module_option(m, "gradients");
     Graph *g = module_graph(m, "main");
     if (!g || !m->train || m->train->accumulate > 1 ||
-        (kept && strcmp(kept, "kept") == 0))
+        module_option_is(m, "gradients", "kept"))
         return found;
     Find f = {.at = ARENA_ARRAY(a, Use, m->tensors.n + 1)};
     int64_t largest = largest_gradient(m);

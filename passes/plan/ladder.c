@@ -28,8 +28,7 @@ ladder_is_head(const Node *n)
 void
 ladder_halve(Module *m, int times)
 {
-    const char *target = module_option(m, "target");
-    if (target && strcmp(target, "cuda") == 0)
+    if (module_option_is(m, "target", "cuda"))
         return;
     for (int i = 0; i < m->graphs.n; i++)
         graph_each(m->graphs.at[i], n) {

@@ -1,5 +1,7 @@
 #include "passes/plan/pack_eject.h"
 
+#include "ir/base/random.h"
+
 /* Work is counted in steps of the tree search: about so many events of the
  * sweep, or one move and so many more. */
 enum { EVENTS_A_STEP = 32, LATEST = 4, SCALE = 16 };
@@ -24,10 +26,7 @@ struct Eject {
 static uint32_t
 draw(Eject *e, int n)
 {
-    uint64_t z = e->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
+    uint64_t z = random_next(&e->random);
     return (uint32_t)((z >> 32) * (uint64_t)n >> 32);
 }
 

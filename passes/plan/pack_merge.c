@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "ir/base/random.h"
+
 typedef enum Join {
     JOIN_STACK, /* one on the other, at the same time */
     JOIN_CHAIN  /* one after the other, in the same place */
@@ -44,14 +46,6 @@ typedef struct Merger {
     bool *joined;
     int64_t looked_at, considered;
 } Merger;
-
-static uint64_t
-mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 static MergeNode
 join(const Merger *m, const Pair *x)
@@ -145,7 +139,8 @@ consider(Merger *m, int a, int b)
     if (waste > 0 && (m->rule.waste == 0 || waste > all / WASTE))
         return;
     p.cost = (int64_t)(waste / all * UNIT) + (waste > 0);
-    p.order = mix(((uint64_t)a << 32 | (uint64_t)b) ^ mix(m->rule.seed));
+    p.order = random_mix(((uint64_t)a << 32 | (uint64_t)b) ^
+                         random_mix(m->rule.seed));
     if (p.order % 1000 < (uint64_t)m->rule.doubt)
         return;
     if (is_possible(m, &w))

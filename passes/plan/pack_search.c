@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "ir/base/random.h"
 #include "passes/plan/pack_eject.h"
 #include "passes/plan/pack_merge.h"
 #include "passes/plan/pack_tree.h"
@@ -35,15 +36,6 @@ typedef struct Search {
     struct Rank *ranks;
     uint64_t random;
 } Search;
-
-static uint64_t
-draw(Search *s)
-{
-    uint64_t z = s->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 /* By width, area, size, or load of the fullest section: what is large first.
  * Ranks are what priorities are made of, so that all are of one scale. */
@@ -104,8 +96,8 @@ disturb(Search *s, Tries *x)
     uint64_t span = (uint64_t)p->n;
     for (int i = 0; i < p->n; i++) {
         bool there = p->first[i] <= worst && worst <= p->last[i];
-        if (draw(s) % (there ? 8 : 80) == 0)
-            priority[i] += (int64_t)(draw(s) % span) -
+        if (random_next(&s->random) % (there ? 8 : 80) == 0)
+            priority[i] += (int64_t)(random_next(&s->random) % span) -
                            (int64_t)(there ? span / 4 : span / 2);
     }
     for (int t = 0; t < p->n_sections; t++)
@@ -135,7 +127,7 @@ try_once(Search *s, Tries *x, int64_t *effort)
         memcpy(x->keep, x->tree.priority, sizeof *x->keep * (size_t)s->p->n);
     } else if (++x->stale > STALE_TRIES) {
         x->best = x->stale = 0;
-        static_order(s, (int)(draw(s) % ORDERS), x->keep);
+        static_order(s, (int)(random_next(&s->random) % ORDERS), x->keep);
     }
     return false;
 }

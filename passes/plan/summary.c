@@ -128,7 +128,7 @@ static void
 count_early(Summary *s, const Graph *backward)
 {
     graph_each(backward, n) {
-        if (n->op != OP_adamw && n->op != OP_sgd)
+        if (!(op_info[n->op].flags & OP_OPTIMIZER))
             continue;
         s->early++;
         s->early_bytes += type_bytes(&n->args[1]->type);

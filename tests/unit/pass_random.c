@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ir/base/random.h"
 #include "ir/eval.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -22,10 +23,7 @@ typedef struct Random {
 static int
 draw(Random *r, int below)
 {
-    uint64_t x = r->state += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (int)((x ^ (x >> 31)) % (uint64_t)below);
+    return (int)(random_next(&r->state) % (uint64_t)below);
 }
 
 static Value *

@@ -183,7 +183,7 @@ run_kernel(Machine *x, Node *n)
         if (!n->graph->owner)
             store(x, n->results[i], out[i].at);
     }
-    if (n->op == OP_adamw || n->op == OP_sgd)
+    if (op_info[n->op].flags & OP_OPTIMIZER)
         for (int i = 0; i < n->n_args; i++)
             store(x, n->args[i], in[i].at);
 }
