@@ -1,5 +1,7 @@
 #include "passes/plan/early.h"
 
+#include <stdlib.h>
+
 #include "passes/plan/order.h"
 
 /* What is below this part of the largest gradient stays with the others. */
@@ -226,14 +228,30 @@ find_last_readers(Module *m, Graph *g)
         }
 }
 
-static void
-move_update(Graph *g, const EarlyParam *p, const Node *made, Node *at)
+typedef struct Move {
+    Node *update;
+    const Node *made; /* what makes the gradient */
+    Node *at; /* the update comes behind it, and behind others that do */
+    int place, rank;  /* order of at; of the parameter */
+} Move;
+
+/* Those that come first bring the numbers. */
+static int
+by_place(const void *a, const void *b)
 {
-    Node *n = p->update;
+    const Move *x = a, *y = b;
+    return x->place != y->place ? x->place - y->place : x->rank - y->rank;
+}
+
+/* at: it comes right behind. */
+static void
+move_update(Graph *g, const Move *m, Node *at)
+{
+    Node *n = m->update;
     node_move_before(n, g, at->next);
     n->phase = PHASE_backward;
-    n->stage = made->stage;
-    n->block = made->block;
+    n->stage = m->made->stage;
+    n->block = m->made->block;
     bring_operands(g, n);
 }
 
@@ -274,11 +292,17 @@ move_all(Arena *a, Module *m, Graph *g, const EarlyParams *list,
     Node **nodes = ARENA_ARRAY(a, Node *, g->last->order + 1);
     graph_each(g, n)
         nodes[n->order] = n;
-    graph_forget_notes(g);
+    Move *moves = ARENA_ARRAY(a, Move, list->n + 1);
     for (int i = 0; i < list->n; i++) {
         int last = list->at[i].grad->owner->mark, order = made[i]->order;
-        move_update(g, &list->at[i], made[i],
-                    nodes[last > order ? last : order]);
+        int place = last > order ? last : order;
+        moves[i] = (Move){list->at[i].update, made[i], nodes[place], place, i};
+    }
+    qsort(moves, (size_t)list->n, sizeof *moves, by_place);
+    graph_forget_notes(g);
+    for (int i = 0; i < list->n; i++) {
+        bool again = i > 0 && moves[i - 1].place == moves[i].place;
+        move_update(g, &moves[i], again ? moves[i - 1].update : moves[i].at);
     }
 }
 
