@@ -155,6 +155,7 @@ norm_pieces_body(Kernel *k)
     emit_line(e, "int64_t c = lo;");
     emit_open(e, "for (; c + 16 <= hi; c += 16)");
     emit_line(e, "EDL_AHEAD(g + c + 1024);");
+    emit_line(e, "EDL_LANES");
     emit_line(e, "for (int l = 0; l < 16; l++)");
     emit_line(e, "    sum_l[l] += (double)g[c + l] * (double)g[c + l];");
     emit_close(e, "");

@@ -396,6 +396,8 @@ emit_result(Cells *c, int fold)
                                        cell->dtype == DT_f64 ? "" : "f", lanes);
         emit_line(e, "const %s %s = %s;", t, name,
                   cells_round(c, cell->dtype, sum));
+    } else if (cell->fold == FOLD_max && cell->dtype == DT_f32) {
+        emit_line(e, "const float %s = edl_max16f(%s);", name, lanes);
     } else {
         emit_line(e, "%s %s = %s[0];", t, name, lanes);
         emit_open(e, "for (int l = 1; l < 16; l++)");
@@ -442,6 +444,7 @@ emit_lane_loops(Cells *c, int level, int64_t n)
     int64_t whole = n / 16 * 16;
     if (whole > 0) {
         emit_open(e, "for (int64_t c0 = 0; c0 < %" PRId64 "; c0 += 16)", whole);
+        emit_line(e, "EDL_LANES");
         emit_open(e, "for (int l = 0; l < 16; l++)");
         size_t body = e->n;
         emit_body(c, level, "l");

@@ -17,6 +17,7 @@ typedef int (*UnitTest)(void); /* number of failed checks */
 
 int unit_philox(void);
 int unit_half(void);
+int unit_lanes(void);
 int unit_narrow(void);
 int unit_permute(void);
 int unit_tails(void);

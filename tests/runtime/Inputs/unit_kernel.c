@@ -56,6 +56,30 @@ unit_half(void)
     return failed;
 }
 
+/* Sums of 16 lanes are a fixed tree; of the largest, NaN is kept. */
+int
+unit_lanes(void)
+{
+    int failed = 0;
+    float x[16];
+    double d[16];
+    for (int i = 0; i < 16; i++)
+        d[i] = x[i] = (float)i;
+    CHECK(edl_sum16f(x) == 120 && edl_sum16(d) == 120);
+    x[3] = 0x1p+30f; /* 3 + 11, 7 + 15: it meets 11, 22, then the rest */
+    CHECK(edl_sum16f(x) == (0x1p+30f + 11 + 22) + (1 + 9 + 5 + 13) +
+                               (0 + 8 + 4 + 12 + 2 + 10 + 6 + 14));
+    for (int i = 0; i < 16; i++) {
+        x[3] = -1;
+        x[i] = 100;
+        CHECK(edl_max16f(x) == 100 && edl_top16f(x) == 100);
+        x[i] = (float)NAN;
+        CHECK(isnan(edl_max16f(x)));
+        x[i] = (float)i;
+    }
+    return failed;
+}
+
 /* f64 to 16 bits rounds once: what is just above a tie does not become one
  * on its way through f32. */
 int

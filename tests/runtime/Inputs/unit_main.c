@@ -8,7 +8,7 @@ typedef struct Row {
 
 static const Row rows[] = {
     {"philox", unit_philox},   {"half", unit_half},
-    {"narrow", unit_narrow},
+    {"lanes", unit_lanes},     {"narrow", unit_narrow},
     {"permute", unit_permute}, {"tails", unit_tails},
     {"header", unit_header},   {"round_trip", unit_round_trip},
     {"hooks", unit_hooks},     {"npy", unit_npy},
