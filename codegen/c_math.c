@@ -153,10 +153,7 @@ dropout_cell(Cells *c, const Node *n)
     if (k->cg->cuda)
         key = arena_printf(a, "control->seed ^ %s", key);
     kernel_microbatch(k);
-    int u =
-        cells_expr1(c, DT_f32, "u",
-                    arena_printf(a, "edl_uniform_at(%s, %%0, microbatch)", key),
-                    cells_index(c, &y->type));
+    int u = cells_uniform(c, key, cells_index(c, &y->type));
     bool f64 = y->type.dtype == DT_f64;
     /* u is a multiple of 2^-24: u >= p is u >= p rounded up to one */
     const char *text = arena_printf(

@@ -471,13 +471,16 @@ emit_rest(Kernel *k, Cells *c, const Product *p, int64_t rows)
     loops_rows_here(c->loops);
     for (int i = 0; i < c->stores.n; i++)
         cells_hoist(c, c->stores.at[i].cell);
-    emit_open(e, "for (int64_t c = col0; c < col1; c++)");
+    Stretch row = {"col0", "col1", p->n, false};
+    cells_open_stretch(c, &row, -1);
+    emit_open(e, "for (int64_t c = %s; c < %s; c++)", row.from, row.to);
     cells_next_loop(c);
     for (int i = 0; i < c->stores.n; i++)
         cells_need(c, c->stores.at[i].cell);
     for (int i = 0; i < c->stores.n; i++)
         cells_put(c, &c->stores.at[i]);
     emit_close(e, "");
+    cells_close_stretch(c, &row);
     emit_close(e, "");
 }
 

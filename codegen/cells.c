@@ -97,6 +97,17 @@ cells_fold(Cells *c, FoldKind fold, const char *path, int in)
                               .in = {in}});
 }
 
+int
+cells_uniform(Cells *c, const char *key, int index)
+{
+    return add_cell(c, (Cell){.kind = CELL_uniform,
+                              .path = "u",
+                              .dtype = DT_f32,
+                              .text = key,
+                              .n_in = 1,
+                              .in = {index}});
+}
+
 void
 cells_store(Cells *c, int cell, int access)
 {
@@ -234,20 +245,21 @@ substitute(Cells *c, const Cell *cell)
     return emit_string(&e);
 }
 
-/* The index of the element: r and the inner indices, by strides. */
-static const char *
-index_text(Cells *c, const Access *a)
+/* r and the inner indices, by strides. */
+const char *
+cells_index_text(Cells *c, const Access *a, const char *at)
 {
     const Loops *s = c->loops;
     Emit e = emit_new(c->k->cg->arena);
     for (int i = 0; i < s->n_outer + s->n_inner; i++) {
         bool inner = i >= s->n_outer;
         int64_t stride = inner ? a->inner[i - s->n_outer] : a->outer[i];
-        if (stride == 0)
+        bool last = i + 1 == s->n_outer + s->n_inner;
+        if (stride == 0 || (inner && last && strcmp(at, "0") == 0))
             continue;
         emit(&e, "%s", e.n ? " + " : "");
-        if (inner && i + 1 == s->n_outer + s->n_inner)
-            emit(&e, "c");
+        if (inner && last)
+            emit(&e, "%s", at);
         else if (inner)
             emit(&e, "j%d", i - s->n_outer);
         else if (s->n_outer == 1)
@@ -284,9 +296,12 @@ cell_text(Cells *c, const Cell *cell)
         return c_load(a, cell->dtype,
                       loops_element(c->loops, cell->access, "c"));
     case CELL_index:
-        return index_text(c, &c->loops->access.at[cell->access]);
+        return cells_index_text(c, &c->loops->access.at[cell->access], "c");
     case CELL_expr:
         return cells_round(c, cell->dtype, substitute(c, cell));
+    case CELL_uniform:
+        return arena_printf(a, "edl_uniform_at(%s, %s, microbatch)",
+                            cell->text, c->cell.at[cell->in[0]].now);
     case CELL_fold: /* of a single element */
         return c->cell.at[cell->in[0]].now;
     }
@@ -438,18 +453,38 @@ emit_body(Cells *c, int level, const char *lane)
 }
 
 static void
-emit_lane_loops(Cells *c, int level, int64_t n)
+emit_lanes(Cells *c, int level)
 {
     Emit *e = &c->k->out;
-    int64_t whole = n / 16 * 16;
+    emit_line(e, "EDL_LANES");
+    emit_open(e, "for (int l = 0; l < 16; l++)");
+    size_t body = e->n;
+    emit_body(c, level, "l");
+    emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
+    emit_close(e, "");
+}
+
+static void
+emit_lane_loops(Cells *c, int level, const Stretch *s)
+{
+    Emit *e = &c->k->out;
+    int64_t n = s->most, whole = n / 16 * 16;
+    if (s->cut) { /* parts begin at a multiple of 16 */
+        emit_open(e, "for (int64_t c0 = %s; c0 + 16 <= %s; c0 += 16)", s->from,
+                  s->to);
+        emit_lanes(c, level);
+        emit_close(e, "");
+        if (whole == n)
+            return;
+        emit_open(e, "for (int64_t c = %s / 16 * 16; c < %s; c++)", s->to,
+                  s->to);
+        emit_body(c, level, "c % 16");
+        emit_close(e, "");
+        return;
+    }
     if (whole > 0) {
         emit_open(e, "for (int64_t c0 = 0; c0 < %" PRId64 "; c0 += 16)", whole);
-        emit_line(e, "EDL_LANES");
-        emit_open(e, "for (int l = 0; l < 16; l++)");
-        size_t body = e->n;
-        emit_body(c, level, "l");
-        emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
-        emit_close(e, "");
+        emit_lanes(c, level);
         emit_close(e, "");
     }
     if (whole < n) {
@@ -463,15 +498,26 @@ emit_lane_loops(Cells *c, int level, int64_t n)
 }
 
 static void
-emit_plain_loop(Cells *c, int level, int64_t n)
+emit_plain_loop(Cells *c, int level, const Stretch *s)
 {
     Emit *e = &c->k->out;
-    if (c->loops->split)
-        emit_open(e, "for (int64_t c = lo; c < hi; c++)");
-    else
-        emit_open(e, "for (int64_t c = 0; c < %" PRId64 "; c++)", n);
+    emit_open(e, "for (int64_t c = %s; c < %s; c++)", s->from, s->to);
     emit_body(c, level, "");
     emit_close(e, "");
+}
+
+/* All of the row, or what the piece has of it. */
+static Stretch
+whole_row(const Cells *c)
+{
+    const Loops *s = c->loops;
+    int64_t n = s->inner[s->n_inner - 1];
+    Stretch row = {"lo", "hi", n, false};
+    if (!s->split) {
+        row.from = "0";
+        row.to = arena_printf(c->k->cg->arena, "%" PRId64, n);
+    }
+    return row;
 }
 
 /* What a pass has stored is there for the next ones. */
@@ -511,10 +557,13 @@ emit_pass(Cells *c, int level)
         if (cells_is_fold(c, i, level))
             cells_lanes(c, i, 16);
     int open = loops_open_inner(s);
+    Stretch row = whole_row(c);
+    cells_open_stretch(c, &row, level);
     if (folds)
-        emit_lane_loops(c, level, s->inner[s->n_inner - 1]);
+        emit_lane_loops(c, level, &row);
     else
-        emit_plain_loop(c, level, s->inner[s->n_inner - 1]);
+        emit_plain_loop(c, level, &row);
+    cells_close_stretch(c, &row);
     for (int i = 0; i < open; i++)
         emit_close(&c->k->out, "");
     for (int i = 0; i < c->cell.n; i++)

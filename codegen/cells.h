@@ -18,7 +18,8 @@ typedef enum {
     CELL_load,
     CELL_expr,
     CELL_index,
-    CELL_fold
+    CELL_fold,
+    CELL_uniform
 } CellKind;
 
 typedef enum { FOLD_sum, FOLD_max, FOLD_min } FoldKind;
@@ -26,7 +27,8 @@ typedef enum { FOLD_sum, FOLD_max, FOLD_min } FoldKind;
 typedef struct Cell {
     CellKind kind;
     Dtype dtype;
-    const char *text; /* literal; expression with %0 to %3 for its inputs */
+    /* literal; expression with %0 to %3 for its inputs; key of a uniform */
+    const char *text;
     int in[4];
     int n_in;
     int access; /* load, index */
@@ -73,6 +75,8 @@ int cells_expr1(Cells *c, Dtype d, const char *path, const char *text, int a);
 int cells_expr2(Cells *c, Dtype d, const char *path, const char *text, int a,
                 int b);
 int cells_fold(Cells *c, FoldKind fold, const char *path, int in);
+/* The random number in [0, 1) of the element with this index. */
+int cells_uniform(Cells *c, const char *key, int index);
 void cells_store(Cells *c, int cell, int access);
 
 /* The cell of an operand: what cells_bind said, a printed constant, or a load
@@ -100,5 +104,19 @@ void cells_hoist(Cells *c, int i);
 void cells_lanes(Cells *c, int fold, int n);
 void cells_combine(Cells *c, int fold, const char *to, const char *v);
 void cells_put(Cells *c, const CellStore *s);
+
+/* What a loop over the last inner dimension runs through. */
+typedef struct Stretch {
+    const char *from, *to; /* C text */
+    int64_t most;          /* elements */
+    bool cut;              /* in parts, each with its random numbers */
+} Stretch;
+
+/* Before such a loop: four neighbours have their random numbers from one call,
+ * so they are computed ahead, into an array. level: of the pass; -1: all that
+ * is stored is computed. Where the row is long, opens a loop over its parts,
+ * and `from` and `to` become the ends of one. */
+void cells_open_stretch(Cells *c, Stretch *s, int level);
+void cells_close_stretch(Cells *c, const Stretch *s);
 
 #endif

@@ -376,6 +376,39 @@ edl_uniform_at(uint64_t key, int64_t element, uint64_t microbatch)
     return edl_unitf(element & 1 ? odd : even);
 }
 
+/* Floats of an array in which edl_uniforms has n numbers. */
+#define EDL_UNIFORMS(n) (((n) + 66) / 64 * 64)
+
+/* u of n elements from `first` on, four from each block: where they begin in
+ * `to`. */
+EDL_INLINE const float *
+edl_uniforms(float *to, uint64_t key, int64_t first, uint64_t microbatch,
+             int64_t n)
+{
+    const int64_t skip = first & 3;
+    const uint64_t block = (uint64_t)first >> 2;
+    for (int64_t i = 0; i < skip + n; i += 64) {
+        uint32_t w[4][16];
+        EDL_LANES
+        for (int l = 0; l < 16; l++) {
+            uint32_t own[4];
+            edl_philox(key, block + (uint64_t)(i / 4 + l), microbatch, own);
+            w[0][l] = own[0];
+            w[1][l] = own[1];
+            w[2][l] = own[2];
+            w[3][l] = own[3];
+        }
+        EDL_LANES
+        for (int l = 0; l < 16; l++) {
+            to[i + 4 * l] = edl_unitf(w[0][l]);
+            to[i + 4 * l + 1] = edl_unitf(w[1][l]);
+            to[i + 4 * l + 2] = edl_unitf(w[2][l]);
+            to[i + 4 * l + 3] = edl_unitf(w[3][l]);
+        }
+    }
+    return to + skip;
+}
+
 /* ---- sums of rows: 16 lanes, added as a fixed tree ---- */
 
 EDL_INLINE float

@@ -16,6 +16,7 @@ typedef int (*UnitTest)(void); /* number of failed checks */
     } while (0)
 
 int unit_philox(void);
+int unit_uniforms(void);
 int unit_half(void);
 int unit_lanes(void);
 int unit_narrow(void);

@@ -30,6 +30,30 @@ unit_philox(void)
     return failed;
 }
 
+/* Neighbours together have what each has alone, wherever they begin. */
+int
+unit_uniforms(void)
+{
+    enum { MOST = 150 };
+    static const int64_t starts[3] = {0, 1000003, (INT64_C(1) << 34) - 70};
+    static const uint64_t key = UINT64_C(0xfedcba9876543210);
+    static float all[EDL_UNIFORMS(MOST) + 1];
+    int failed = 0;
+    for (int n = 1; n <= MOST; n++) {
+        int wrong = 0;
+        for (int i = 0; i < 3 * 5; i++) {
+            int64_t first = starts[i / 5] + i % 5;
+            all[EDL_UNIFORMS(n)] = 5;
+            const float *u = edl_uniforms(all, key, first, 1ull << 33, n);
+            for (int j = 0; j < n; j++)
+                wrong += u[j] != edl_uniform_at(key, first + j, 1ull << 33);
+            wrong += u < all || u > all + 3 || all[EDL_UNIFORMS(n)] != 5;
+        }
+        CHECK(wrong == 0);
+    }
+    return failed;
+}
+
 /* All of f16 and bf16 go through f32 unchanged; halves round to even. */
 int
 unit_half(void)
