@@ -25,8 +25,8 @@ heads_of(const Node *n, int q_at, int extra)
                .q_at = q_at,
                .mask_at = -1,
                .bias_at = -1};
-    h.queries = least(h.t, ATTENTION_TILE);
-    h.keys = least((h.s + 15) / 16 * 16, ATTENTION_TILE);
+    h.queries = least((h.t + 15) / 16 * 16, ATTENTION_QUERIES);
+    h.keys = least(h.s, h.d <= 128 ? ATTENTION_KEYS : ATTENTION_KEYS / 2);
     if (node_flag(n, "mask"))
         h.mask_at = extra++;
     if (node_flag(n, "bias"))
@@ -176,15 +176,23 @@ heads_across(Kernel *k, const Heads *h, const Operand *o, const char *name,
              const char *rows)
 {
     Arena *a = k->cg->arena;
-    if (o->col != 1)
-        return *o;
-    emit_line(&k->out, "float %s[%" PRId64 "];", name, h->d * h->keys);
-    const char *items[] = {
-        name, arena_printf(a, "%" PRId64, h->keys), o->at,
-        arena_printf(a, "%" PRId64, o->row), rows,
-        arena_printf(a, "%" PRId64, h->d)};
-    emit_list(&k->out, "edl_turn(", items, 6, ");");
-    return (Operand){-1, DT_f32, 0, 1, h->keys, name};
+    Emit *e = &k->out;
+    emit_line(e, "float %s[%" PRId64 "]%s;", name, h->d * h->queries,
+              h->t % h->queries ? " = {0}" : "");
+    if (o->dtype == DT_f32 && o->col == 1) {
+        const char *items[] = {
+            name, arena_printf(a, "%" PRId64, h->queries), o->at,
+            arena_printf(a, "%" PRId64, o->row), rows,
+            arena_printf(a, "%" PRId64, h->d)};
+        emit_list(e, "edl_turn(", items, 6, ");");
+    } else {
+        emit_open(e, "for (int64_t i = 0; i < %s; i++)", rows);
+        emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
+        emit_line(e, "    %s[d * %" PRId64 " + i] = %s;", name, h->queries,
+                  heads_load(k, o, "i", "d"));
+        emit_close(e, "");
+    }
+    return (Operand){-1, DT_f32, 0, 1, h->queries, name};
 }
 
 void
@@ -203,8 +211,8 @@ heads_product(Kernel *k, const TileProduct *p)
                            p->c,
                            p->m0,
                            p->m1,
-                           "0",
-                           p->n,
+                           p->n0,
+                           p->n1,
                            p->add};
     emit_list(e, "edl_matmul(", items, 9, ");");
 }
@@ -222,28 +230,7 @@ heads_left(Kernel *k, const char *name, const char *n, int64_t each,
     return name;
 }
 
-void
-heads_seen(Kernel *k, const Heads *h, const char *t, const char *n)
-{
-    Emit *e = &k->out;
-    if (!h->causal) {
-        emit_line(e, "int64_t seen = %s;", n);
-        return;
-    }
-    emit_line(e, "int64_t seen = %s + %" PRId64 " - s0;", t, h->shift + 1);
-    emit_line(e, "seen = seen < 0 ? 0 : seen > %s ? %s : seen;", n, n);
-}
-
 /* ---- the parts of a tile that are seen ---- */
-
-/* "const int64_t NAME1 = .." */
-static void
-emit_end(Kernel *k, const char *name, const char *n)
-{
-    emit_line(&k->out,
-              "const int64_t %s1 = %s0 + step < %s ? %s0 + step : %s;", name,
-              name, n, name, n);
-}
 
 /* "int64_t NAME", between lo and hi. */
 static void
@@ -255,11 +242,35 @@ emit_between(Kernel *k, const char *name, const char *value, const char *lo,
               lo, name, hi, hi, name);
 }
 
-/* " + 3", or nothing */
+/* " + 3", " - 3", or nothing */
 static const char *
-plus_shift(Kernel *k, int64_t shift)
+plus(Arena *a, int64_t n)
 {
-    return shift ? arena_printf(k->cg->arena, " + %" PRId64, shift) : "";
+    if (n == 0)
+        return "";
+    return arena_printf(a, n < 0 ? " - %" PRId64 : " + %" PRId64,
+                        n < 0 ? -n : n);
+}
+
+/* The key, counted from s0, behind which query `at` of the block sees none,
+ * if that is counted from 1; and the first query that sees key `at`. */
+static const char *
+key_of(Kernel *k, const Heads *h, const char *t0, const char *at)
+{
+    Arena *a = k->cg->arena;
+    const char *t = strcmp(t0, "0") == 0 ? at
+                    : strcmp(at, "0") == 0
+                        ? t0
+                        : arena_printf(a, "%s + %s", t0, at);
+    return arena_printf(a, "%s%s - s0", t, plus(a, h->shift));
+}
+
+static const char *
+query_of(Kernel *k, const Heads *h, const char *t0, const char *at)
+{
+    Arena *a = k->cg->arena;
+    const char *t = strcmp(t0, "0") == 0 ? "" : arena_printf(a, " - %s", t0);
+    return arena_printf(a, "s0 + %s%s%s", at, t, plus(a, -h->shift));
 }
 
 Part
@@ -268,14 +279,12 @@ heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
 {
     Part p = {.t0 = t0, .rows = rows, .n = n};
     if (h->causal)
-        emit_line(&k->out,
-                  "const int64_t step = %s + %" PRId64 " - s0 < %s ? 16 : %d;",
-                  t0, h->shift + 1, n, ATTENTION_TILE);
+        emit_between(k, "whole", key_of(k, h, t0, "0"), "0", n);
     return p;
 }
 
 static void
-open_whole(const Heads *h, Part *p)
+open_all(const Heads *h, Part *p)
 {
     p->q0 = "0";
     p->q1 = p->rows;
@@ -284,39 +293,37 @@ open_whole(const Heads *h, Part *p)
     p->open = h->causal;
 }
 
-/* At least one key, so that a product is written where none is seen. */
 void
 heads_open_queries(Kernel *k, const Heads *h, Part *p)
 {
-    open_whole(h, p);
+    Emit *e = &k->out;
+    open_all(h, p);
     if (!h->causal)
         return;
     p->q0 = "q0";
     p->q1 = "q1";
     p->k1 = "k1";
-    emit_open(&k->out, "for (int64_t q0 = 0; q0 < %s; q0 += step)", p->rows);
-    emit_end(k, "q", p->rows);
-    emit_between(k, "k1",
-                 arena_printf(k->cg->arena, "%s + q1%s - s0", p->t0,
-                              plus_shift(k, h->shift)),
-                 "1", p->n);
+    emit_open(e, "for (int64_t q0 = 0, q1; q0 < %s; q0 = q1)", p->rows);
+    emit_line(e, "q1 = whole < %s && %s - q0 > 16 ? q0 + 16 : %s;", p->n,
+              p->rows, p->rows);
+    emit_between(k, "k1", key_of(k, h, p->t0, "q1"), "0", p->n);
 }
 
 void
 heads_open_keys(Kernel *k, const Heads *h, Part *p)
 {
-    open_whole(h, p);
+    Emit *e = &k->out;
+    open_all(h, p);
     if (!h->causal)
         return;
     p->q0 = "q0";
     p->k0 = "k0";
     p->k1 = "k1";
-    emit_open(&k->out, "for (int64_t k0 = 0; k0 < %s; k0 += step)", p->n);
-    emit_end(k, "k", p->n);
-    emit_between(k, "q0",
-                 arena_printf(k->cg->arena, "s0 + k0 - %s%s", p->t0,
-                              plus_shift(k, -h->shift)),
-                 "0", p->rows);
+    emit_open(e, "for (int64_t k0 = 0, k1; k0 < %s; k0 = k1)", p->n);
+    emit_line(e, "k1 = k0 < whole ? whole : %s - k0 > 16 ? k0 + 16 : %s;",
+              p->n, p->n);
+    emit_between(k, "q0", query_of(k, h, p->t0, "k0"), "0", p->rows);
+    emit_line(e, "q0 -= q0 %% 16;");
 }
 
 void
@@ -324,4 +331,61 @@ heads_close(Kernel *k, const Part *p)
 {
     if (p->open)
         emit_close(&k->out, "");
+}
+
+/* ---- the rows of a tile ---- */
+
+void
+heads_open_row(Kernel *k, const Heads *h, const Part *p, const char *tile)
+{
+    Emit *e = &k->out;
+    emit_open(e, "for (int64_t j = %s; j < %s; j++)", p->k0, p->k1);
+    emit_line(e, "float *const row = %s + j * %" PRId64 ";", tile, h->queries);
+}
+
+void
+heads_first(Kernel *k, const Heads *h, const Part *p)
+{
+    if (h->causal)
+        emit_line(&k->out, "const int first = (int)(%s);",
+                  query_of(k, h, p->t0, "j"));
+}
+
+void
+heads_open_columns(Kernel *k, const Heads *h, const Part *p, bool all)
+{
+    Arena *a = k->cg->arena;
+    const char *end = all ? arena_printf(a, "%" PRId64, h->queries) : p->rows;
+    emit_open(&k->out, "for (int i = %s%s; i < %s; i++)",
+              p->open ? "(int)" : "", p->q0, end);
+}
+
+const char *
+heads_hidden(Kernel *k, const Heads *h, const char *hidden, const char *x)
+{
+    if (!h->causal)
+        return x;
+    return arena_printf(k->cg->arena, "i < first ? %s : %s", hidden, x);
+}
+
+/* Both exist for keys and queries only. */
+const char *
+heads_masked(Kernel *k, const Heads *h, const Part *p, const Operand *mask,
+             const Operand *bias)
+{
+    Arena *a = k->cg->arena;
+    const char *score = arena_printf(a, "row[i] * %s",
+                                     c_number(a, DT_f32, h->scale));
+    if (h->mask_at < 0 && h->bias_at < 0)
+        return score;
+    if (h->bias_at >= 0)
+        score = arena_printf(a, "%s + %s", score,
+                             heads_load(k, bias, "i", "s0 + j"));
+    if (h->mask_at >= 0)
+        score = arena_printf(a, "%s ? %s : -INFINITY",
+                             heads_load(k, mask, "i", "s0 + j"), score);
+    heads_open_columns(k, h, p, false);
+    emit_line(&k->out, "row[i] = %s;", score);
+    emit_close(&k->out, "");
+    return "row[i]";
 }

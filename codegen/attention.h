@@ -4,8 +4,10 @@
 
 #include "codegen/c_ops.h"
 
-/* Queries and keys of a tile of scores, at most. */
-enum { ATTENTION_TILE = 64 };
+/* Queries and keys of a tile of scores, at most. A tile has a row a key and a
+ * column a query, so that what is done to a query is done to all of them, in
+ * vectors, key by key. */
+enum { ATTENTION_QUERIES = 64, ATTENTION_KEYS = 128 };
 
 /* Query heads of a group are an axis of their own: q is [.., G, R, T, D] with
  * R = H / G, and k and v, [.., G, S, D], do not move along R. */
@@ -14,7 +16,7 @@ typedef struct Heads {
     const Type *q, *k;
     int lead; /* axes before the heads */
     int64_t g, r, t, s, d;
-    int64_t queries, keys;      /* of a tile: rows, and columns, 16 n */
+    int64_t queries, keys;      /* of a tile: columns, 16 n, and rows */
     int q_at, mask_at, bias_at; /* operands; -1: not there */
     bool causal;
     int64_t shift; /* query t sees keys up to t + shift */
@@ -56,14 +58,14 @@ void heads_put(Kernel *k, const Operand *o, const char *row, const char *col,
 Operand heads_floats(Kernel *k, const Heads *h, const Operand *o,
                      const char *name, const char *first, const char *rows,
                      int64_t most);
-/* What products read by columns: a copy of `rows` rows of o, an operand of
- * floats, with its columns as rows, in an array `name`; or o, if it lies so. */
+/* The queries of a block as columns: a copy in floats of `rows` rows of o in
+ * an array `name`, 0 behind them. */
 Operand heads_across(Kernel *k, const Heads *h, const Operand *o,
                      const char *name, const char *rows);
-/* A call of edl_matmul: rows m0 to m1 of [.., k] @ [k, n] into c. */
+/* A call of edl_matmul: rows m0 to m1 and columns n0 to n1 of a @ b into c. */
 typedef struct TileProduct {
     const char *name; /* of its EdlProduct */
-    const char *m0, *m1, *n, *k;
+    const char *m0, *m1, *n0, *n1, *k;
     const char *a, *b, *c;
     int64_t a_row, a_col, b_row, b_col, c_row;
     const char *add;
@@ -74,8 +76,8 @@ void heads_product(Kernel *k, const TileProduct *p);
 const char *heads_left(Kernel *k, const char *name, const char *n, int64_t each,
                        const char *first, bool whole);
 /* The tile of queries from t0 and keys from s0, as C text: how many there are,
- * and in products, where a causal tile has parts that are not seen at all, 16
- * at a time: `step`. */
+ * and in loops, what a causal tile has to do: keys that all of its queries see
+ * at once, the others, and queries, 16 at a time. */
 typedef struct Part {
     const char *t0, *rows, *n;
     const char *q0, *q1; /* queries of a product, */
@@ -86,10 +88,20 @@ Part heads_part(Kernel *k, const Heads *h, const char *t0, const char *rows,
                 const char *n);
 /* Opens: queries q0 to q1, and the first k1 keys, those that they see; */
 void heads_open_queries(Kernel *k, const Heads *h, Part *p);
-/* or keys k0 to k1, and the queries that see them, those from q0 on. */
+/* or keys k0 to k1, and the queries that see them, those from q0 on, 16 n. */
 void heads_open_keys(Kernel *k, const Heads *h, Part *p);
 void heads_close(Kernel *k, const Part *p);
-/* "int64_t seen": keys of the tile at s0 that query `t` may look at. */
-void heads_seen(Kernel *k, const Heads *h, const char *t, const char *n);
+/* Opens the keys j of a part, of which `row` in `tile` is one; */
+void heads_open_row(Kernel *k, const Heads *h, const Part *p, const char *tile);
+/* then its queries i: all columns, or those that there are. */
+void heads_open_columns(Kernel *k, const Heads *h, const Part *p, bool all);
+/* "const int first": the first query that sees key j; then */
+void heads_first(Kernel *k, const Heads *h, const Part *p);
+/* "i < first ? HIDDEN : x", where some may not. */
+const char *heads_hidden(Kernel *k, const Heads *h, const char *hidden,
+                         const char *x);
+/* What a mask or a bias makes of a row; the C text of a score after it. */
+const char *heads_masked(Kernel *k, const Heads *h, const Part *p,
+                         const Operand *mask, const Operand *bias);
 
 #endif

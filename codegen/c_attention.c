@@ -8,7 +8,8 @@
 typedef struct Forward {
     Heads h;
     Operand q, k, v, mask, bias, y, lse;
-    int64_t blocks;   /* of queries */
+    int64_t blocks;   /* of queries, */
+    bool one;         /* one of keys */
     const char *t0;   /* C text: the first query of the block, */
     const char *rows; /* how many there are, */
     const char *n;    /* and keys of the tile */
@@ -17,7 +18,7 @@ typedef struct Forward {
 static Forward
 forward_new(Loops *s, const Node *n, const Heads *h, int64_t blocks)
 {
-    Forward f = {.h = *h, .blocks = blocks};
+    Forward f = {.h = *h, .blocks = blocks, .one = h->s <= h->keys};
     f.mask.access = f.bias.access = -1;
     f.q = heads_query(s, h, n->args[0], false);
     f.k = heads_key(s, h, n->args[1], false);
@@ -61,85 +62,58 @@ emit_keys(Kernel *k, const Forward *f)
               h->s, h->s);
 }
 
-/* Scores of row i with a mask or a bias, which exist for keys only. */
+/* Products become scores, and top[i] the largest of query i so far. */
 static void
-emit_masked_scores(Kernel *k, const Forward *f, const char *score)
+emit_scores(Kernel *k, const Forward *f, const Part *p)
 {
     Emit *e = &k->out;
-    Arena *a = k->cg->arena;
-    if (f->h.bias_at >= 0)
-        score = arena_printf(a, "%s + %s", score,
-                             heads_load(k, &f->bias, "i", "s0 + j"));
-    if (f->h.mask_at >= 0)
-        score = arena_printf(a, "%s ? %s : -INFINITY",
-                             heads_load(k, &f->mask, "i", "s0 + j"), score);
-    emit_line(e, "for (int64_t j = 0; j < seen; j++)");
-    emit_line(e, "    row[j] = %s;", score);
-    emit_line(e, "for (int64_t j = seen; j < last[i]; j++)");
-    emit_line(e, "    row[j] = -INFINITY;");
+    const Heads *h = &f->h;
+    heads_open_row(k, h, p, "score");
+    heads_first(k, h, p);
+    const char *score = heads_masked(k, h, p, &f->mask, &f->bias);
+    heads_open_columns(k, h, p, true);
+    emit_line(e, "row[i] = %s;", heads_hidden(k, h, "-INFINITY", score));
+    emit_line(e, "top[i] = row[i] > top[i] ? row[i] : top[i];");
+    emit_close(e, "");
+    emit_close(e, "");
 }
 
-/* Products become scores, and top[i] the largest of row i so far. What is
- * behind last[i], a multiple of 16, is not seen. */
+/* top[i] from the largest score to what is taken from them; what there was
+ * before becomes relative to it, */
 static void
-emit_scores(Kernel *k, const Forward *f)
+emit_tops(Kernel *k, const Forward *f)
 {
     Emit *e = &k->out;
-    Arena *a = k->cg->arena;
-    const Heads *h = &f->h;
-    const char *scale = c_number(a, DT_f32, h->scale);
-    bool plain = h->mask_at < 0 && h->bias_at < 0;
-    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
-    emit_line(e, "float *const row = score + i * %" PRId64 ";", h->keys);
-    heads_seen(k, h,
-               strcmp(f->t0, "0") ? arena_printf(a, "%s + i", f->t0) : "i",
-               f->n);
-    emit_line(e, "last[i] = (int)(seen + 15) / 16 * 16;");
-    if (!plain)
-        emit_masked_scores(k, f, arena_printf(a, "row[j] * %s", scale));
-    emit_line(e, "float lane[16];");
-    emit_line(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "    lane[l] = most[i];");
-    emit_open(e, "for (int j = 0; j < last[i]; j += 16)");
-    emit_open(e, "for (int l = 0; l < 16; l++)");
-    if (plain) {
-        emit_line(e, "const float x = row[j + l] * %s;", scale);
-        emit_line(e, "row[j + l] = j + l < (int)seen ? x : -INFINITY;");
+    emit_open(e, "for (int i = 0; i < %" PRId64 "; i++)", f->h.queries);
+    emit_line(e, "const float x = top[i] == -INFINITY ? 0 : top[i];");
+    if (!f->one) {
+        emit_line(e, "keep[i] = edl_weightf(most[i] - x);");
+        emit_line(e, "sum[i] *= keep[i];");
     }
-    emit_line(e, "lane[l] = row[j + l] > lane[l] ? row[j + l] : lane[l];");
+    emit_line(e, "most[i] = top[i];");
+    emit_line(e, "top[i] = x;");
     emit_close(e, "");
-    emit_close(e, "");
-    emit_line(e, "top[i] = edl_top16f(lane);");
-    emit_close(e, "");
+    if (f->one)
+        return;
+    emit_line(e, "for (int64_t i = 0; s0 > 0 && i < %s; i++)", f->rows);
+    emit_line(e, "    for (int64_t d = 0; d < %" PRId64 "; d++)", f->h.d);
+    emit_line(e, "        out[i * %" PRId64 " + d] *= keep[i];", f->h.d);
 }
 
-/* A row of scores becomes one of weights, relative to the new maximum. */
+/* and scores weights. */
 static void
-emit_weights(Kernel *k, const Forward *f)
+emit_weights(Kernel *k, const Forward *f, Part *p)
 {
     Emit *e = &k->out;
     const Heads *h = &f->h;
-    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
-    emit_line(e, "const float x = edl_weightf(most[i] - top[i]);");
-    emit_line(e, "keep[i] = top[i] > most[i] ? x : 1.0f;");
-    emit_close(e, "");
-    emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
-    emit_line(e, "float *const row = score + i * %" PRId64 ";", h->keys);
-    emit_line(e, "const float shift = top[i] == -INFINITY ? 0 : top[i];");
-    emit_line(e, "float lane[16] = {0};");
-    emit_open(e, "for (int j = 0; j < last[i]; j += 16)");
-    emit_open(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "row[j + l] = edl_weightf(row[j + l] - shift);");
-    emit_line(e, "lane[l] += row[j + l];");
+    heads_open_keys(k, h, p);
+    heads_open_row(k, h, p, "score");
+    heads_open_columns(k, h, p, true);
+    emit_line(e, "row[i] = edl_weightf(row[i] - top[i]);");
+    emit_line(e, "sum[i] += row[i];");
     emit_close(e, "");
     emit_close(e, "");
-    emit_line(e, "for (int j = last[i]; j < %" PRId64 "; j++)", h->keys);
-    emit_line(e, "    row[j] = 0;");
-    emit_line(e, "most[i] = top[i];");
-    emit_line(e, "sum[i] = sum[i] * keep[i] + edl_sum16f(lane);");
-    emit_line(e, "for (int64_t d = 0; s0 > 0 && d < %" PRId64 "; d++)", h->d);
-    emit_line(e, "    out[i * %" PRId64 " + d] *= keep[i];", h->d);
-    emit_close(e, "");
+    heads_close(k, p);
 }
 
 static void
@@ -154,19 +128,23 @@ emit_tile(Kernel *k, Forward *f, const Operand *q)
     Operand key = heads_floats(k, h, &f->k, "key", "s0", f->n, h->keys);
     Operand value = heads_floats(k, h, &f->v, "value", "s0", f->n, h->keys);
     const char *d = arena_printf(a, "%" PRId64, h->d);
-    key = heads_across(k, h, &key, "key_across", f->n);
+    const char *columns = arena_printf(a, "%" PRId64, h->queries);
+    emit_line(e, "for (int i = 0; i < %s; i++)", columns);
+    emit_line(e, "    top[i] = most[i];");
     Part p = heads_part(k, h, f->t0, f->rows, f->n);
-    heads_open_queries(k, h, &p);
-    heads_product(k, &(TileProduct){"by_key", p.q0, p.q1, p.k1, d, q->at,
-                                    key.at, "score", q->row, q->col, key.col,
-                                    key.row, h->keys, "0"});
+    heads_open_keys(k, h, &p);
+    heads_product(k, &(TileProduct){"by_key", p.k0, p.k1, p.q0, columns, d,
+                                    key.at, q->at, "score", key.row, key.col,
+                                    q->col, q->row, h->queries, "0"});
+    emit_scores(k, f, &p);
     heads_close(k, &p);
-    emit_scores(k, f);
-    emit_weights(k, f);
+    emit_tops(k, f);
+    emit_weights(k, f, &p);
     heads_open_queries(k, h, &p);
-    heads_product(k, &(TileProduct){"by_value", p.q0, p.q1, d, p.k1, "score",
-                                    value.at, "out", h->keys, 1, value.row,
-                                    value.col, h->d, "s0 > 0"});
+    heads_product(k, &(TileProduct){"by_value", p.q0, p.q1, "0", d, p.k1,
+                                    "score", value.at, "out", 1, h->queries,
+                                    value.row, value.col, h->d,
+                                    f->one ? "0" : "s0 > 0"});
     heads_close(k, &p);
 }
 
@@ -174,6 +152,11 @@ static void
 emit_finish(Kernel *k, const Forward *f)
 {
     Emit *e = &k->out;
+    emit_line(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
+    e->indent++;
+    heads_put(k, &f->lse, "i", "0",
+              "sum[i] > 0 ? most[i] + edl_logf(sum[i]) : most[i]");
+    e->indent--;
     emit_open(e, "for (int64_t i = 0; i < %s; i++)", f->rows);
     emit_line(e, "const float by = sum[i] > 0 ? 1.0f / sum[i] : sum[i];");
     emit_open(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", f->h.d);
@@ -181,8 +164,6 @@ emit_finish(Kernel *k, const Forward *f)
         k, &f->y, "i", "d",
         arena_printf(k->cg->arena, "out[i * %" PRId64 " + d] * by", f->h.d));
     emit_close(e, "");
-    heads_put(k, &f->lse, "i", "0",
-              "sum[i] > 0 ? most[i] + edl_logf(sum[i]) : most[i]");
     emit_close(e, "");
 }
 
@@ -225,17 +206,16 @@ attention_body(Kernel *k)
     f.rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h.t), h.queries,
                         f.t0, h.t % h.queries == 0);
     emit_keys(k, &f);
-    emit_line(e,
-              "float out[%" PRId64 "]%s, most[%" PRId64 "], sum[%" PRId64
-              "] = {0};",
-              h.queries * h.d, h.causal && h.shift < 0 ? " = {0}" : "",
-              h.queries, h.queries);
-    emit_line(e, "float top[%" PRId64 "], keep[%" PRId64 "];", h.queries,
+    emit_line(e, "float out[%" PRId64 "]%s;", h.queries * h.d,
+              h.causal && h.shift < 0 ? " = {0}" : "");
+    emit_line(e, "float most[%" PRId64 "], top[%" PRId64 "];", h.queries,
               h.queries);
-    emit_line(e, "int last[%" PRId64 "];", h.queries);
-    emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", h.queries);
+    emit_line(e, "float sum[%" PRId64 "] = {0};", h.queries);
+    if (!f.one)
+        emit_line(e, "float keep[%" PRId64 "];", h.queries);
+    emit_line(e, "for (int i = 0; i < %" PRId64 "; i++)", h.queries);
     emit_line(e, "    most[i] = -INFINITY;");
-    Operand q = heads_floats(k, &h, &f.q, "query", "0", f.rows, h.queries);
+    Operand q = heads_across(k, &h, &f.q, "query", f.rows);
     emit_open(e, "for (int64_t s0 = 0; s0 < keys; s0 += %" PRId64 ")", h.keys);
     emit_tile(k, &f, &q);
     emit_close(e, "");

@@ -1,6 +1,7 @@
-/* The gradient of attention: blocks of keys, and for each the blocks of
- * queries that see it. Weights come again from lse; dk and dv grow in tiles
- * of the stack, dq from block to block in its place. */
+/* The gradient of attention: blocks of queries, and for each the blocks of
+ * keys that it sees. Weights come again from lse; dq, dk and dv grow from
+ * block to block in their places. Where dk and dv cannot, they do in tiles of
+ * the stack, and blocks of keys are the outer ones. */
 #include "codegen/attention.h"
 #include "codegen/cuda.h"
 
@@ -36,10 +37,9 @@ backward_new(Loops *s, const Node *n, const Heads *h)
     b.dk = heads_key(s, h, n->results[1], true);
     b.dv = heads_key(s, h, n->results[2], true);
     b.straight = b.dq.dtype == DT_f32 && b.dq.col == 1;
-    int64_t last = (h->s - 1) / h->keys * h->keys; /* block of keys */
     b.straight_keys = b.dk.dtype == DT_f32 && b.dk.col == 1 &&
                       b.dv.dtype == DT_f32 && b.dv.col == 1 &&
-                      (!h->causal || last < h->t + h->shift);
+                      (!h->causal || h->s <= h->t + h->shift);
     return b;
 }
 
@@ -89,8 +89,8 @@ emit_dy_times_y(Kernel *k, const Backward *b, const char *d, const char *sum)
     k->out.indent--;
 }
 
-/* const float delta = dy . y of row i, in 16 lanes. Lane by lane, compilers
- * make vectors of it. */
+/* delta[i] = dy . y of query i, in 16 lanes. Lane by lane, compilers make
+ * vectors of it. */
 static void
 emit_delta(Kernel *k, const Backward *b)
 {
@@ -100,10 +100,10 @@ emit_delta(Kernel *k, const Backward *b)
     emit_line(e, "float lane[16]%s;", whole ? "" : " = {0}");
     if (whole) {
         emit_open(e, "for (int l = 0; l < 16; l++)");
-        emit_line(e, "float sum = 0;");
+        emit_line(e, "float x = 0;");
         emit_line(e, "for (int64_t d = 0; d < %" PRId64 "; d += 16)", whole);
-        emit_dy_times_y(k, b, "d + l", "sum");
-        emit_line(e, "lane[l] = sum;");
+        emit_dy_times_y(k, b, "d + l", "x");
+        emit_line(e, "lane[l] = x;");
         emit_close(e, "");
     }
     if (whole < d) {
@@ -113,101 +113,83 @@ emit_delta(Kernel *k, const Backward *b)
                   whole, d);
         emit_dy_times_y(k, b, "d", lane);
     }
-    emit_line(e, "const float delta = edl_sum16f(lane);");
+    emit_line(e, "delta[i] = edl_sum16f(lane);");
 }
 
-/* Key by key: with a mask or a bias, which exist for keys only. */
+/* Of each query: what is taken from its scores, so that a query that sees no
+ * key has weights of 0, and delta. */
 static void
-emit_masked_row(Kernel *k, const Backward *b)
+emit_tops(Kernel *k, const Backward *b)
+{
+    Emit *e = &k->out;
+    const Heads *h = &b->h;
+    const char *lse = heads_load(k, &b->lse, "i", "0");
+    emit_line(e, "float top[%" PRId64 "], delta[%" PRId64 "]%s;", h->queries,
+              h->queries, h->t % h->queries ? " = {0}" : "");
+    emit_open(e, "for (int64_t i = 0; i < %s; i++)", b->rows);
+    emit_line(e, "top[i] = %s == -INFINITY ? INFINITY : %s;", lse, lse);
+    emit_delta(k, b);
+    emit_close(e, "");
+    if (h->t % h->queries == 0)
+        return;
+    emit_line(e, "for (int64_t i = %s; i < %" PRId64 "; i++)", b->rows,
+              h->queries);
+    emit_line(e, "    top[i] = INFINITY;");
+}
+
+/* Row j of the tiles: products become weights, and gradients of products. */
+static void
+emit_row(Kernel *k, const Backward *b, const Part *p)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     const char *scale = c_number(a, DT_f32, h->scale);
-    const char *score = arena_printf(a, "row[j] * %s", scale);
-    emit_open(e, "for (int64_t j = 0; j < seen; j++)");
-    if (h->bias_at >= 0)
-        score = arena_printf(a, "%s + %s", score,
-                             heads_load(k, &b->bias, "i", "s0 + j"));
-    const char *weight = arena_printf(a, "edl_weightf(%s - top)", score);
-    if (h->mask_at >= 0)
-        weight = arena_printf(a, "%s ? %s : 0",
-                              heads_load(k, &b->mask, "i", "s0 + j"), weight);
-    emit_line(e, "row[j] = %s;", weight);
-    emit_line(e, "slope[j] = row[j] * (slope[j] - delta);");
-    if (h->bias_at >= 0)
-        heads_put(k, &b->dbias, "i", "s0 + j",
-                  arena_printf(a, "%s + slope[j]",
-                               heads_load(k, &b->dbias, "i", "s0 + j")));
-    emit_line(e, "slope[j] *= %s;", scale);
+    const char *then = h->bias_at < 0 ? arena_printf(a, " * %s", scale) : "";
+    emit_line(e, "float *const slope = ds + j * %" PRId64 ";", h->queries);
+    heads_first(k, h, p);
+    const char *score = heads_masked(k, h, p, &b->mask, &b->bias);
+    heads_open_columns(k, h, p, true);
+    emit_set(e, "const float w",
+             arena_printf(a, "edl_weightf(%s - top[i])", score));
+    emit_set(e, "const float d",
+             arena_printf(a, "w * (slope[i] - delta[i])%s", then));
+    emit_line(e, "row[i] = %s;", heads_hidden(k, h, "0", "w"));
+    emit_line(e, "slope[i] = %s;", heads_hidden(k, h, "0", "d"));
     emit_close(e, "");
-    emit_line(e, "for (int64_t j = seen; j < %s; j++)", b->n);
-    emit_line(e, "    row[j] = slope[j] = 0;");
-}
-
-/* 16 keys at a time, of which the last may be seen or not. */
-static void
-emit_plain_row(Kernel *k, const Backward *b)
-{
-    Emit *e = &k->out;
-    const char *scale = c_number(k->cg->arena, DT_f32, b->h.scale);
-    emit_line(e, "const int end = (int)(seen + 15) / 16 * 16;");
-    emit_open(e, "for (int j = 0; j < end; j += 16)");
-    emit_open(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "const float w = edl_weightf(row[j + l] * %s - top);", scale);
-    emit_line(e, "const float d = w * (slope[j + l] - delta) * %s;", scale);
-    emit_line(e, "row[j + l] = j + l < (int)seen ? w : 0;");
-    emit_line(e, "slope[j + l] = j + l < (int)seen ? d : 0;");
+    if (h->bias_at < 0)
+        return;
+    heads_open_columns(k, h, p, false);
+    heads_put(k, &b->dbias, "i", "s0 + j",
+              arena_printf(a, "%s + slope[i]",
+                           heads_load(k, &b->dbias, "i", "s0 + j")));
+    emit_line(e, "slope[i] *= %s;", scale);
     emit_close(e, "");
-    emit_close(e, "");
-    emit_line(e, "for (int j = end; j < %" PRId64 "; j++)", b->h.keys);
-    emit_line(e, "    row[j] = slope[j] = 0;");
-}
-
-/* Row i of the tiles: products become weights, and gradients of products. */
-static void
-emit_row(Kernel *k, const Backward *b, const char *t0)
-{
-    Emit *e = &k->out;
-    Arena *a = k->cg->arena;
-    const Heads *h = &b->h;
-    emit_line(e, "float *const row = weight + i * %" PRId64 ";", h->keys);
-    emit_line(e, "float *const slope = ds + i * %" PRId64 ";", h->keys);
-    emit_line(e, "const float top = %s;", heads_load(k, &b->lse, "i", "0"));
-    emit_delta(k, b);
-    heads_seen(k, h, strcmp(t0, "0") ? arena_printf(a, "%s + i", t0) : "i",
-               b->n);
-    emit_line(e, "if (top == -INFINITY)");
-    emit_line(e, "    seen = 0;");
-    if (h->mask_at >= 0 || h->bias_at >= 0)
-        emit_masked_row(k, b);
-    else
-        emit_plain_row(k, b);
 }
 
 /* dq (+)= ds @ k */
 static void
-emit_dq(Kernel *k, const Backward *b, const Operand *key, const char *t0)
+emit_dq(Kernel *k, const Backward *b, const Operand *key, Part *q)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     bool one = h->s <= h->keys; /* block of keys */
     const char *d = arena_printf(a, "%" PRId64, h->d);
-    Part q = {.t0 = t0, .rows = b->rows, .n = b->n};
     if (!b->straight)
         emit_line(e, "float part[%" PRId64 "];", h->queries * h->d);
-    heads_open_queries(k, h, &q);
+    heads_open_queries(k, h, q);
     TileProduct p = {"to_query",
-                     q.q0,
-                     q.q1,
+                     q->q0,
+                     q->q1,
+                     "0",
                      d,
-                     q.k1,
+                     q->k1,
                      "ds",
                      key->at,
                      b->dq.at,
-                     h->keys,
                      1,
+                     h->queries,
                      key->row,
                      key->col,
                      b->dq.row,
@@ -218,7 +200,7 @@ emit_dq(Kernel *k, const Backward *b, const Operand *key, const char *t0)
         p.add = "0";
     }
     heads_product(k, &p);
-    heads_close(k, &q);
+    heads_close(k, q);
     if (b->straight)
         return;
     const char *part = arena_printf(a, "part[i * %" PRId64 " + d]", h->d);
@@ -232,33 +214,35 @@ emit_dq(Kernel *k, const Backward *b, const Operand *key, const char *t0)
     e->indent -= 2;
 }
 
-/* Keys as what products read by rows, and both by columns. */
-typedef struct Keys {
-    Operand key, key_across, value_across;
-} Keys;
+/* The floats that products read: rows of queries and keys, and queries as
+ * columns. */
+typedef struct Tiles {
+    Operand q, dy, q_across, dy_across, key, value;
+} Tiles;
 
-/* The weights of the tile, and dy @ v. */
+/* The weights of a part of the tile, and the gradients of its products. */
 static void
-emit_weights(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
-             const Keys *s, Part *p)
+emit_weights(Kernel *k, const Backward *b, const Tiles *s, const Part *p)
 {
     const Heads *h = &b->h;
-    const Operand *key = &s->key_across, *value = &s->value_across;
-    const char *d = arena_printf(k->cg->arena, "%" PRId64, h->d);
-    heads_open_queries(k, h, p);
-    heads_product(k, &(TileProduct){"by_key", p->q0, p->q1, p->k1, d, q->at,
-                                    key->at, "weight", q->row, q->col, key->col,
-                                    key->row, h->keys, "0"});
-    heads_product(k, &(TileProduct){"by_value", p->q0, p->q1, p->k1, d, dy->at,
-                                    value->at, "ds", dy->row, dy->col,
-                                    value->col, value->row, h->keys, "0"});
-    heads_close(k, p);
-    emit_open(&k->out, "for (int64_t i = 0; i < %s; i++)", b->rows);
-    emit_row(k, b, p->t0);
+    Arena *a = k->cg->arena;
+    const char *d = arena_printf(a, "%" PRId64, h->d);
+    const char *columns = arena_printf(a, "%" PRId64, h->queries);
+    heads_product(k, &(TileProduct){"by_key", p->k0, p->k1, p->q0, columns, d,
+                                    s->key.at, s->q_across.at, "weight",
+                                    s->key.row, s->key.col, s->q_across.col,
+                                    s->q_across.row, h->queries, "0"});
+    heads_product(k, &(TileProduct){"by_value", p->k0, p->k1, p->q0, columns, d,
+                                    s->value.at, s->dy_across.at, "ds",
+                                    s->value.row, s->value.col,
+                                    s->dy_across.col, s->dy_across.row,
+                                    h->queries, "0"});
+    heads_open_row(k, h, p, "weight");
+    emit_row(k, b, p);
     emit_close(&k->out, "");
 }
 
-/* to (+)= from' @ rows, of the keys and queries of p */
+/* to (+)= from @ rows, of the keys and queries of p */
 static void
 emit_to_keys(Kernel *k, const Backward *b, const Part *p, const char *name,
              const char *from, const Operand *rows, const Operand *to,
@@ -271,13 +255,14 @@ emit_to_keys(Kernel *k, const Backward *b, const Part *p, const char *name,
         .name = name,
         .m0 = p->k0,
         .m1 = p->k1,
-        .n = arena_printf(a, "%" PRId64, h->d),
+        .n0 = "0",
+        .n1 = arena_printf(a, "%" PRId64, h->d),
         .k = all ? p->rows : arena_printf(a, "%s - q0", p->rows),
-        .a = arena_printf(a, "%s%s", from, heads_step(a, p->q0, h->keys)),
+        .a = arena_printf(a, "%s%s", from, heads_step(a, p->q0, 1)),
         .b = arena_printf(a, "%s%s", rows->at, heads_step(a, p->q0, rows->row)),
         .c = tile,
-        .a_row = 1,
-        .a_col = h->keys,
+        .a_row = h->queries,
+        .a_col = 1,
         .b_row = rows->row,
         .b_col = rows->col,
         .c_row = h->d,
@@ -290,94 +275,138 @@ emit_to_keys(Kernel *k, const Backward *b, const Part *p, const char *name,
     heads_product(k, &t);
 }
 
-/* dv (+)= weights' @ dy, dk (+)= ds' @ q */
+/* dv (+)= weights @ dy, dk (+)= ds @ q, dq (+)= ds' @ k */
 static void
-emit_dkv(Kernel *k, const Backward *b, const Operand *q, const Operand *dy,
-         Part *p)
-{
-    heads_open_keys(k, &b->h, p);
-    emit_to_keys(k, b, p, "to_value", "weight", dy, &b->dv, "dv");
-    emit_to_keys(k, b, p, "to_key", "ds", q, &b->dk, "dk");
-    heads_close(k, p);
-}
-
-static void
-emit_tile(Kernel *k, const Backward *b, const Keys *keys, const char *t0)
+emit_tile(Kernel *k, const Backward *b, const Tiles *s, const char *t0)
 {
     const Heads *h = &b->h;
-    Operand q = heads_floats(k, h, &b->q, "query", "0", b->rows, h->queries);
-    Operand dy = heads_floats(k, h, &b->dy, "given", "0", b->rows, h->queries);
     emit_line(&k->out, "float weight[%" PRId64 "], ds[%" PRId64 "];",
               h->queries * h->keys, h->queries * h->keys);
     Part p = heads_part(k, h, t0, b->rows, b->n);
-    emit_weights(k, b, &q, &dy, keys, &p);
-    emit_dkv(k, b, &q, &dy, &p);
-    emit_dq(k, b, &keys->key, t0);
+    heads_open_keys(k, h, &p);
+    emit_weights(k, b, s, &p);
+    emit_to_keys(k, b, &p, "to_value", "weight", &s->dy, &b->dv, "dv");
+    emit_to_keys(k, b, &p, "to_key", "ds", &s->q, &b->dk, "dk");
+    heads_close(k, &p);
+    emit_dq(k, b, &s->key, &p);
 }
 
-/* The blocks of queries of all heads of the group. */
-static void
-emit_queries(Kernel *k, Backward *b, const Loops *s, const Keys *keys)
+/* ---- the loops over blocks ---- */
+
+/* The blocks of queries of all heads of the group, from C text `from` on, of
+ * which one is open; how many loops that are. */
+static int
+open_queries(Kernel *k, Backward *b, const Loops *s, const char *from,
+             Tiles *tiles, const char **t0)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
     bool heads = h->r > 1, blocks = h->t > h->queries;
-    const char *from = "0";
-    if (blocks && h->causal && h->s > h->keys) {
-        from = "from";
-        emit_line(
-            e, "int64_t from = (s0 - %" PRId64 ") / %" PRId64 " * %" PRId64 ";",
-            h->shift, h->queries, h->queries);
-        emit_line(e, "from = s0 == 0 || from < 0 ? 0 : from;");
-    }
     if (heads)
         emit_open(e, "for (int64_t i7 = 0; i7 < %" PRId64 "; i7++)", h->r);
     if (blocks)
         emit_open(e,
                   "for (int64_t t0 = %s; t0 < %" PRId64 "; t0 += %" PRId64 ")",
                   from, h->t, h->queries);
-    Backward here = *b;
-    const char *t0 = blocks ? "t0" : "0";
-    here.more = arena_printf(a, "%s%s%s%s", heads ? "i7 > 0" : "",
-                             heads && blocks ? " || " : "",
-                             blocks ? "t0 > " : "", blocks ? from : "");
-    if (!here.more[0])
-        here.more = "0";
-    here.rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h->t),
-                           h->queries, t0, h->t % h->queries == 0);
-    start_block(k, &here, s, heads ? "i7" : "0", t0);
-    emit_tile(k, &here, keys, t0);
-    if (blocks)
-        emit_close(e, "");
-    if (heads)
-        emit_close(e, "");
+    *t0 = blocks ? "t0" : "0";
+    b->rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h->t),
+                         h->queries, *t0, h->t % h->queries == 0);
+    start_block(k, b, s, heads ? "i7" : "0", *t0);
+    tiles->q_across = heads_across(k, h, &b->q, "query_across", b->rows);
+    tiles->dy_across = heads_across(k, h, &b->dy, "given_across", b->rows);
+    tiles->q = heads_floats(k, h, &b->q, "query", "0", b->rows, h->queries);
+    tiles->dy = heads_floats(k, h, &b->dy, "given", "0", b->rows, h->queries);
+    emit_tops(k, b);
+    return heads + blocks;
 }
 
+/* The keys of a block, from s0 on. */
 static void
-emit_keys(Kernel *k, Backward *b, const Loops *s)
+start_keys(Kernel *k, Backward *b, Tiles *tiles, const char *keys, bool whole)
+{
+    const Heads *h = &b->h;
+    b->n = heads_left(k, "n", keys, h->keys, "s0", whole);
+    tiles->value = heads_floats(k, h, &b->v, "value", "s0", b->n, h->keys);
+    tiles->key = heads_floats(k, h, &b->k, "key", "s0", b->n, h->keys);
+}
+
+/* "from": the first block of queries that has to do with the keys at s0. */
+static const char *
+emit_from(Kernel *k, const Backward *b)
+{
+    const Heads *h = &b->h;
+    if (!h->causal || h->t <= h->queries || h->s <= h->keys)
+        return "0";
+    emit_line(&k->out,
+              "int64_t from = (s0 - %" PRId64 ") / %" PRId64 " * %" PRId64 ";",
+              h->shift, h->queries, h->queries);
+    emit_line(&k->out, "from = s0 == 0 || from < 0 ? 0 : from;");
+    return "from";
+}
+
+/* Queries outside. The first block of keys has a tile with all of them, which
+ * sets dq. A block of queries sets dk and dv of the keys that those before it
+ * do not see. */
+static void
+emit_by_queries(Kernel *k, Backward *b, const Loops *s)
 {
     Emit *e = &k->out;
     Arena *a = k->cg->arena;
     const Heads *h = &b->h;
-    b->n = heads_left(k, "n", arena_printf(a, "%" PRId64, h->s), h->keys, "s0",
-                      h->s % h->keys == 0);
-    if (!b->straight_keys)
-        emit_line(e, "float dk[%" PRId64 "] = {0}, dv[%" PRId64 "] = {0};",
-                  h->keys * h->d, h->keys * h->d);
-    Operand value = heads_floats(k, h, &b->v, "value", "s0", b->n, h->keys);
-    Keys keys = {.key = heads_floats(k, h, &b->k, "key", "s0", b->n, h->keys)};
-    keys.key_across = heads_across(k, h, &keys.key, "key_across", b->n);
-    keys.value_across = heads_across(k, h, &value, "value_across", b->n);
-    emit_queries(k, b, s, &keys);
-    if (b->straight_keys)
-        return;
-    emit_open(e, "for (int64_t j = 0; j < %s; j++)", b->n);
+    bool heads = h->r > 1, blocks = h->t > h->queries;
+    Tiles tiles;
+    const char *t0, *all = arena_printf(a, "%" PRId64, h->s), *keys = all;
+    int loops = open_queries(k, b, s, "0", &tiles, &t0);
+    if (h->causal && blocks && h->s > h->keys) {
+        keys = "keys";
+        emit_line(e, "int64_t keys = t0 + %" PRId64 ";", h->queries + h->shift);
+        emit_line(e, "keys = keys < 1 ? 1 : keys > %s ? %s : keys;", all, all);
+    }
+    if (h->s > h->keys)
+        emit_open(e, "for (int64_t s0 = 0; s0 < %s; s0 += %" PRId64 ")", keys,
+                  h->keys);
+    else
+        emit_line(e, "const int64_t s0 = 0;");
+    start_keys(k, b, &tiles, keys, keys == all && h->s % h->keys == 0);
+    b->more = !blocks     ? "0"
+              : h->causal ? "t0 > 0 && k0 < whole"
+                          : "t0 > 0";
+    if (heads)
+        b->more = blocks ? arena_printf(a, "i7 > 0 || (%s)", b->more)
+                         : "i7 > 0";
+    emit_tile(k, b, &tiles, t0);
+    for (int i = 0; i < loops + (h->s > h->keys); i++)
+        emit_close(e, "");
+}
+
+/* Keys outside, with dk and dv in tiles. */
+static void
+emit_by_keys(Kernel *k, Backward *b, const Loops *s)
+{
+    Emit *e = &k->out;
+    Arena *a = k->cg->arena;
+    const Heads *h = &b->h;
+    Tiles tiles;
+    Backward here = *b;
+    const char *t0;
+    emit_open(e, "for (int64_t s0 = 0; s0 < %" PRId64 "; s0 += %" PRId64 ")",
+              h->s, h->keys);
+    start_keys(k, &here, &tiles, arena_printf(a, "%" PRId64, h->s),
+               h->s % h->keys == 0);
+    emit_line(e, "float dk[%" PRId64 "] = {0}, dv[%" PRId64 "] = {0};",
+              h->keys * h->d, h->keys * h->d);
+    int loops = open_queries(k, &here, s, emit_from(k, b), &tiles, &t0);
+    emit_tile(k, &here, &tiles, t0);
+    for (int i = 0; i < loops; i++)
+        emit_close(e, "");
+    emit_open(e, "for (int64_t j = 0; j < %s; j++)", here.n);
     emit_open(e, "for (int64_t d = 0; d < %" PRId64 "; d++)", h->d);
     heads_put(k, &b->dk, "s0 + j", "d",
               arena_printf(a, "dk[j * %" PRId64 " + d]", h->d));
     heads_put(k, &b->dv, "s0 + j", "d",
               arena_printf(a, "dv[j * %" PRId64 " + d]", h->d));
+    emit_close(e, "");
     emit_close(e, "");
     emit_close(e, "");
 }
@@ -400,11 +429,10 @@ attention_grad_body(Kernel *k)
         n->results[1]->name, n->results[2]->name);
     loops_open_rows(&s, b.dbias.access >= 0 ? INT64_MAX : 1);
     start_group(&b, &s);
-    emit_open(&k->out,
-              "for (int64_t s0 = 0; s0 < %" PRId64 "; s0 += %" PRId64 ")", h.s,
-              h.keys);
-    emit_keys(k, &b, &s);
-    emit_close(&k->out, "");
+    if (b.straight_keys)
+        emit_by_queries(k, &b, &s);
+    else
+        emit_by_keys(k, &b, &s);
     loops_close(&s);
 }
 

@@ -237,8 +237,20 @@ edl_exp_short(float x, float lo)
 EDL_INLINE float
 edl_weightf(float x)
 {
-    float y = edl_exp_short(x < -87.0f ? -87.0f : x, 0.0f);
-    return x < -87.0f ? 0.0f : y;
+    float c = x < -87.0f ? -88.0f : x; /* n = -127, whose factor is 0 */
+    /* n = round(c / ln 2), and 127 more in the last bits of t */
+    float t = edl_fmaf(c, 0x1.715476p+0f, 0x1.8000fep+23f);
+    float n = t - 0x1.8000fep+23f;
+    float r = edl_fmaf(n, -0x1.62e4p-1f, c); /* exact */
+    r = edl_fmaf(n, -0x1.7f7d1cp-20f, r);
+    float p = 0x1.6a5234p-10f;
+    p = edl_fmaf(p, r, 0x1.12396cp-7f);
+    p = edl_fmaf(p, r, 0x1.5558aap-5f);
+    p = edl_fmaf(p, r, 0x1.555492p-3f);
+    p = edl_fmaf(p, r, 0x1.fffffcp-2f);
+    p = edl_fmaf(p, r, 0x1p+0f);
+    p = edl_fmaf(p, r, 1.0f);
+    return p * edl_float(edl_bits(t) << 23);
 }
 
 /* ln(x) of a positive, finite x, denormals included. */

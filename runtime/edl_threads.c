@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A kernel's tiles and packed operands lie on the stack, 0.8 MiB at most; the
+/* A kernel's tiles and packed operands lie on the stack, 1 MiB at most; the
  * default of a system may be less. */
 enum { SPINS = 4096, SPINS_OF_THE_CALLER = 1 << 14, STACK_BYTES = 4 << 20 };
 
