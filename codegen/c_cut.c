@@ -3,8 +3,8 @@
 #include "codegen/c_ops.h"
 
 enum {
-    COLUMN_STEP = 48, /* what columns and rows of a piece are multiples of: */
-    ROW_STEP = 8,     /* tiles of most instruction sets are whole */
+    COLUMN_STEP = 16, /* what columns and rows of a piece are multiples of: */
+    ROW_STEP = 8,     /* whole lines, and tiles of most instruction sets */
     MOST_ROWS = 384,
     MOST_COLUMNS = 768,
     TILE_ROWS = 128, /* of a piece whose product stays on the stack */
@@ -13,8 +13,9 @@ enum {
     MORE_CUTS = 12, /* than are needed, of rows and of columns */
     /* What a piece does beside multiply-adds, in those of the same time: */
     PIECE_MACS = 1 << 15, /* to be handed out, */
+    PART_MACS = 1 << 11,  /* for a row of which it makes a part, not all, */
     ROW_MACS = 4,         /* a term of a row read as it lies, */
-    FAR_MACS = 20,        /* or from rows that are adjacent; */
+    FAR_MACS = 6,         /* or from rows that are adjacent; */
     COLUMN_MACS = 8,      /* of a column read as it lies, */
     COPY_MACS = 10,       /* copied, */
     TURN_MACS = 16        /* or copied across */
@@ -54,6 +55,8 @@ cut_cost(const Cut *c, int64_t nr, int64_t nc)
     int64_t pieces =
         c->batches * pieces_of(c->m, rows) * pieces_of(c->n, columns);
     int64_t piece = PIECE_MACS + c->k * piece_macs(c, rows, columns);
+    if (columns < c->n)
+        piece += PART_MACS * rows;
     return piece * (8 * pieces_of(pieces, 2) + pieces_of(pieces, 8));
 }
 

@@ -8,8 +8,7 @@
 
 enum {
     FEW_ROWS = 64,      /* not worth a packed panel, */
-    FEW_COLUMNS = 48,   /* packed bands of rows that lie across, */
-    SOME_COLUMNS = 128, /* or of others */
+    SOME_COLUMNS = 128, /* not worth packed bands of rows */
 };
 
 #if EDL_X86
@@ -125,7 +124,8 @@ typedef struct Block {
     int vecs, wide; /* of the panel: vectors, and columns in them */
     int columns;    /* that there are */
     int add;
-    bool bands;     /* a is packed */
+    float *bands;   /* packed rows of A; NULL: where they lie, terms adjacent */
+    bool packed;    /* or they are packed while the first panel is read */
     Walk now, then; /* rows of A that the first panel reads, the next block */
 } Block;
 
@@ -138,9 +138,11 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     EDL_LINES float left[MOST_ROWS * K_BLOCK];
     int wide = s->wide, tall = s->kernel->rows;
     int64_t a_row = s->a_row, a_col = s->a_col;
-    if (rows < tall && !s->bands) {
-        pack(left, a, a_col, a_row, s->k, rows, tall);
-        a = left;
+    if (rows < tall && !s->packed) {
+        float *to = ahead->band ? ahead->band : left;
+        pack(to, a, a_col, a_row, s->k, rows, tall);
+        ahead->band = NULL;
+        a = to;
         a_row = 1;
         a_col = tall;
     }
@@ -166,6 +168,7 @@ block_run(Block *s, Ahead *ahead, float *keep)
         const float *a = s->a + i * s->a_step;
         float *c = s->c + i * s->c_row;
         bool last = s->rows - i <= tall;
+        ahead->band = s->bands && !s->packed ? s->bands + i * s->k : NULL;
         ahead->tile =
             (const char *)(last ? s->c + s->wide : c + tall * s->c_row);
         if (rows == tall && s->columns == s->wide)
@@ -204,6 +207,17 @@ vectors(int64_t columns, int width)
     return n == 4 ? 2 : (int)least(n, MOST_VECS);
 }
 
+/* A as it is packed. */
+static void
+use_bands(Block *block)
+{
+    block->packed = true;
+    block->a = block->bands;
+    block->a_step = block->k;
+    block->a_row = 1;
+    block->a_col = block->kernel->rows;
+}
+
 /* Columns j0 <= j < j1 of a block that has its rows of A already. next: where
  * the panel starts that follows them. */
 static void
@@ -230,8 +244,8 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
                           s->b_col, more || next ? block->k : 0, block->wide,
                           work);
         if (s->b_col == 1 && left == block->wide) {
-            if (block->rows > FEW_ROWS)
-                keep = panel;
+            if (block->rows > FEW_ROWS || block->rows % tall || block->bands)
+                keep = panel; /* as tiles of packed rows need it */
         } else {
             pack(panel, from, s->b_row, s->b_col, block->k, (int)left,
                  block->wide);
@@ -239,8 +253,11 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
             block->b_row = block->wide;
         }
         block_run(block, &ahead, keep);
-        if (j == j0)
-            ahead.a = block->then;
+        if (j > j0)
+            continue;
+        ahead.a = block->then;
+        if (block->bands)
+            use_bands(block);
     }
 }
 
@@ -249,17 +266,16 @@ static void
 terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
       const float *b, float *c, int64_t j0, int64_t j1)
 {
-    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
     int tall = block->kernel->rows;
     block->k = least(s->k - p0, K_BLOCK);
-    a += p0 * s->a_col;
-    if (block->bands) {
-        pack_bands(left, a, s->a_row, s->a_col, block->k, block->rows, tall);
-        block->a = left;
-        block->a_step = block->k;
-    } else {
-        block->a = a;
-        block->a_step = s->a_row;
+    block->packed = false;
+    block->a = a += p0 * s->a_col;
+    block->a_step = block->a_row = s->a_row;
+    block->a_col = s->a_col;
+    if (block->bands && s->a_row != 1) {
+        pack_bands(block->bands, a, s->a_row, s->a_col, block->k, block->rows,
+                   tall);
+        use_bands(block);
     }
     int64_t panel = block->k * ((block->rows + tall - 1) / tall);
     block->now = walk_of(block->a + tall * block->a_step, s->a_row, s->a_col,
@@ -281,10 +297,10 @@ terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
 static bool
 needs_bands(const EdlProduct *s, int64_t rows, int64_t columns)
 {
-    if (s->a_col == 1)
+    if (s->a_col == 1 && s->a_row != 1)
         return s->a_row % 1024 == 0 && rows > FEW_ROWS &&
                columns > SOME_COLUMNS;
-    return s->a_row != 1 || columns > FEW_COLUMNS;
+    return true;
 }
 
 static void
@@ -292,12 +308,11 @@ product(const Kernel *kernel, const EdlProduct *s, const float *a,
         const float *b, float *c, int64_t i0, int64_t i1, int64_t j0,
         int64_t j1, int add)
 {
+    EDL_LINES float left[K_BLOCK * ROW_BLOCK];
     Block block;
     block.kernel = kernel;
     block.c_row = s->c_row;
-    block.bands = needs_bands(s, i1 - i0, j1 - j0);
-    block.a_row = block.bands ? 1 : s->a_row;
-    block.a_col = block.bands ? kernel->rows : s->a_col;
+    block.bands = needs_bands(s, i1 - i0, j1 - j0) ? left : NULL;
     for (int64_t i = i0; i < i1; i += ROW_BLOCK) {
         block.rows = least(i1 - i, ROW_BLOCK);
         int64_t p = 0;

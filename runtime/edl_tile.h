@@ -16,8 +16,8 @@
 #define TILE_LINES TILE_JOIN(TILE, _lines)
 
 TILE_TARGET EDL_ALWAYS void
-TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
-          const float *b, float *keep)
+TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, const float *half,
+          int64_t a_row, const float *b, float *keep, float *band)
 {
     V row[TILE_VECS];
     EDL_UNROLL
@@ -28,9 +28,12 @@ TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
         for (int j = 0; j < TILE_VECS; j++)
             V_STORE(keep + j * V_WIDTH, row[j]);
     }
+    if (band)
+        memcpy(band, a, sizeof *a * TILE_ROWS);
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
-        V x = V_SPLAT(a[i * a_row]);
+        const float *at = i < TILE_ROWS / 2 ? a : half;
+        V x = V_SPLAT(at[i % (TILE_ROWS / 2) * a_row]);
         EDL_UNROLL
         for (int j = 0; j < TILE_VECS; j++)
             sum[i][j] = V_FMA(x, row[j], sum[i][j]);
@@ -42,11 +45,12 @@ TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, int64_t a_row,
 TILE_TARGET EDL_ALWAYS void
 TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
-         float *keep, Ahead *ahead)
+         float *keep, float *band, Ahead *ahead)
 {
     V sum[TILE_ROWS][TILE_VECS];
     const char *next = ahead->tile;
     int64_t next_at = 0, p = 0;
+    const float *half = a + TILE_ROWS / 2 * a_row;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
@@ -66,18 +70,26 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
             }
         }
         EDL_UNROLL
-        for (int u = 0; u < 4; u++)
-            TILE_TERM(sum, a + u * a_col, a_row, b + u * b_row,
-                      keep ? keep + u * TILE_WIDE : keep);
+        for (int u = 0; u < 4; u++) {
+            if (band)
+                EDL_PREFETCH(a + (u + TERMS_AHEAD) * a_col, 0);
+            TILE_TERM(sum, a + u * a_col, half + u * a_col, a_row,
+                      b + u * b_row, keep ? keep + u * TILE_WIDE : keep,
+                      band ? band + u * TILE_ROWS : band);
+        }
         a += 4 * a_col;
+        half += 4 * a_col;
         b += 4 * b_row;
         keep = keep ? keep + 4 * TILE_WIDE : keep;
+        band = band ? band + 4 * TILE_ROWS : band;
     }
     for (; p < k; p++) {
-        TILE_TERM(sum, a, a_row, b, keep);
+        TILE_TERM(sum, a, half, a_row, b, keep, band);
         a += a_col;
+        half += a_col;
         b += b_row;
         keep = keep ? keep + TILE_WIDE : keep;
+        band = band ? band + TILE_ROWS : band;
     }
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
@@ -94,25 +106,31 @@ TILE_LINES(int64_t k, const float *a, int64_t a_row, const float *b,
 {
     float *keep = ahead->keep;
     if (keep)
-        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, keep, ahead);
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, keep, NULL, ahead);
     else if (b_row == TILE_WIDE)
-        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, NULL, ahead);
+        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, NULL, NULL,
+                 ahead);
     else
-        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, ahead);
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, NULL, ahead);
 }
 
-/* or the rows of a term. */
+/* or the rows of a term: of a band that is kept while it is read, or was. */
 TILE_TARGET static void
 TILE_TERMS(int64_t k, const float *a, int64_t a_col, const float *b,
            int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
 {
-    float *keep = ahead->keep;
-    if (keep)
-        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, keep, ahead);
-    else if (b_row == TILE_WIDE && a_col == TILE_ROWS)
-        TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, NULL, ahead);
+    float *keep = ahead->keep, *band = ahead->band;
+    if (keep && band)
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, keep, band, ahead);
+    else if (band)
+        TILE_SUM(k, a, 1, a_col, b, TILE_WIDE, c, c_row, add, NULL, band,
+                 ahead);
+    else if (keep)
+        TILE_SUM(k, a, 1, TILE_ROWS, b, b_row, c, c_row, add, keep, NULL,
+                 ahead);
     else
-        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, NULL, ahead);
+        TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, NULL, NULL,
+                 ahead);
 }
 
 static void

@@ -41,6 +41,7 @@
 enum {
     K_BLOCK = 256,   /* rows of a packed panel of B */
     ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
+    TERMS_AHEAD = 24, /* from which rows of A that lie across are asked for */
     MOST_VECS = 3,
     MOST_COLUMNS = 48,
     MOST_ROWS = 8
@@ -59,7 +60,8 @@ typedef struct Walk {
 typedef struct Ahead {
     Walk b, a;        /* a panel of B, rows of A */
     const char *tile; /* of C */
-    float *keep;      /* where the rows of b that a tile reads are kept */
+    float *keep, *band; /* where the rows of b that a tile reads are kept, and
+                           those of a */
 } Ahead;
 
 EDL_ALWAYS void
