@@ -279,23 +279,12 @@ graph_comment(CModel *m, const GraphCode *g)
 static void
 emit_nodes(Cg *cg, const Graph *g)
 {
-    const char *block = NULL;
     graph_each(g, n) {
-        size_t before = cg->calls.n;
-        if (n->block && (!block || strcmp(block, n->block) != 0)) {
-            emit_line(&cg->calls, "/* %s */", n->block);
-            size_t with = cg->calls.n;
-            emit_node(cg, n);
-            profile_node(cg, n);
-            if (cg->calls.n == with)
-                cg->calls.n = before;
-            else
-                block = n->block;
-            continue;
-        }
+        cg_block(cg, n->block);
         emit_node(cg, n);
         profile_node(cg, n);
     }
+    cg_launch(cg);
 }
 
 static void
@@ -311,6 +300,7 @@ emit_graph(CModel *m, Graph *graph)
     cg->inputs = (Map){0};
     cg->uses_mb = cg->uses_slot = false;
     cg->tickets = (Map){0};
+    cg->block = cg->heading = cg->headed = NULL;
     cg->profiled = (ProfiledNodes){0};
     memset(cg->uses, 0, sizeof cg->uses);
     storage_mark_constants(graph);

@@ -42,7 +42,7 @@ c_copy(Cg *cg, const Node *n)
         arena_printf(cg->arena, "%" PRId64, type_bytes(&x->type));
     const char *offload[] = {"m", there, away_text(cg, away), memory, bytes};
     const char *fetch[] = {"m", memory, there, away_text(cg, away), bytes};
-    emit_list(&cg->calls,
+    emit_list(cg_calls(cg),
               arena_printf(cg->arena, "const EdlTicket %s = edl_%s%s(", ticket,
                            cg->cuda ? "cuda_" : "", op_info[n->op].name),
               out ? offload : fetch, 5, ");");
@@ -56,7 +56,9 @@ c_wait(Cg *cg, const Node *n)
         return;
     if (!ticket)
         bug("codegen: a wait for %s, which is no copy", n->args[0]->name);
-    if (!cg->cuda)
-        profile_call(cg, "edl_wait");
-    emit_line(&cg->calls, "edl_%swait(m, %s);", cg->cuda ? "cuda_" : "", ticket);
+    if (!cg->cuda) {
+        profile_name(cg, profile_call(cg), "edl_wait");
+        profile_macro(cg, "edl_wait");
+    }
+    emit_line(cg_calls(cg), "edl_%swait(m, %s);", cg->cuda ? "cuda_" : "", ticket);
 }

@@ -431,14 +431,14 @@ emit_chunks(Cg *cg, Head *h)
     h->chunk_rows = h->chunk;
     if (whole > h->chunk) {
         h->row = "row";
-        emit_open(&cg->calls,
+        emit_open(cg_calls(cg),
                   "for (int64_t row = 0; row < %" PRId64 "; row += %" PRId64
                   ")",
                   whole, h->chunk);
         cg->repeats = whole / h->chunk;
         emit_chunk(cg, h);
         cg->repeats = 0;
-        emit_close(&cg->calls, "");
+        emit_close(cg_calls(cg), "");
     } else {
         h->row = "0";
         emit_chunk(cg, h);

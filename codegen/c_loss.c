@@ -27,23 +27,15 @@ row_access(Loops *s, const Value *v, bool write)
                          stride);
 }
 
-/* The same for a dense run of f32 at an address in a scratch. */
+/* The same for a dense run of f32 in a scratch. */
 static int
-dense_access(Loops *s, const Type *rows, const char *address, bool write)
+dense_access(Loops *s, const Type *rows, int param)
 {
     Layout l = layout_dense(rows);
     int64_t stride[MAX_RANK] = {0};
     for (int i = 0; i < rows->rank; i++)
         stride[i] = l.stride[i];
-    int param = kernel_address(s->k, DT_f32, address, write, "losses");
-    kernel_aligned(s->k, param);
     return loops_strided(s, param, DT_f32, stride);
-}
-
-static const char *
-losses_address(Kernel *k)
-{
-    return address_scratch(k->cg, k->node, 0, DT_f32, "losses");
 }
 
 /* ---- what a row says ---- */
@@ -154,7 +146,8 @@ loss_rows_body(Kernel *k)
     cells_store(&c, lse, row_access(&s, n->results[1], true));
     int loss =
         cl.none ? row_access(&s, n->results[0], true)
-                : dense_access(&s, &n->args[1]->type, losses_address(k), true);
+                : dense_access(&s, &n->args[1]->type,
+                               kernel_scratch(k, 0, DT_f32, "losses"));
     kernel_fault(k);
     k->comment = arena_printf(a, "cross entropy of each row of %s, %s", x->name,
                               describe(k->cg, x));
@@ -200,8 +193,9 @@ loss_sum_body(Kernel *k)
     Cells c = cells_new(k, &s);
     int count = cl->mean || sum->valid ? count_cell(&c, sum) : -1;
     if (sum->loss) {
-        int access = dense_access(&s, rows, sum->losses, false);
-        int loss = cells_load(&c, access, "loss");
+        int from = kernel_address(k, DT_f32, sum->losses, false, "losses");
+        kernel_aligned(k, from);
+        int loss = cells_load(&c, dense_access(&s, rows, from), "loss");
         if (type_elements(rows) > 1)
             loss = cells_fold(&c, FOLD_sum, "total", loss);
         if (cl->mean)

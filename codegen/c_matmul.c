@@ -6,7 +6,10 @@
 
 #include <inttypes.h>
 
-enum { SERIAL_MACS = 1 << 18 };
+enum {
+    SERIAL_MACS = 1 << 18,
+    WANTED_ROWS = 8 /* what rows of a small piece are a multiple of */
+};
 
 typedef struct Side {
     int param;
@@ -69,9 +72,21 @@ batches(const Product *p)
     return n;
 }
 
-static void
-cut(Product *p)
+/* A small one in blocks of rows. */
+static bool
+cut_in(Product *p, int64_t pieces)
 {
+    int64_t each = (p->m + pieces - 1) / pieces;
+    p->rows = (each + WANTED_ROWS - 1) / WANTED_ROWS * WANTED_ROWS;
+    p->columns = p->n;
+    return batches(p) == 1 && !p->tile;
+}
+
+static void
+cut(Product *p, int64_t want)
+{
+    if (want && cut_in(p, want))
+        return;
     Cut c = {.m = p->m,
              .n = p->n,
              .k = p->k,
@@ -127,6 +142,18 @@ emit_bounds(Kernel *k, const char *name, const char *index, int64_t each,
                   name, name, each, n, name, each, n);
 }
 
+/* Where pieces are blocks of rows alone. */
+static void
+say_cut(Kernel *k, const Product *p)
+{
+    if (p->a.row >= 0 && p->a.col >= 0)
+        kernel_cut(k, p->a.param, 0, p->rows * p->a.row,
+                   (p->rows - 1) * p->a.row + (p->k - 1) * p->a.col + 1);
+    if (!p->tile && p->c.row >= 0 && p->c.col >= 0)
+        kernel_cut(k, p->c.param, 0, p->rows * p->c.row,
+                   (p->rows - 1) * p->c.row + (p->n - 1) * p->c.col + 1);
+}
+
 /* piece is (batch, block of rows, block of columns). True: a loop is open. */
 static bool
 open_pieces(Kernel *k, const Product *p)
@@ -135,8 +162,11 @@ open_pieces(Kernel *k, const Product *p)
     int64_t nr = (p->m + p->rows - 1) / p->rows;
     int64_t nc = (p->n + p->columns - 1) / p->columns;
     int64_t nb = batches(p), n = nb * nr * nc;
-    bool serial = n > 1 && p->m * p->n * p->k * nb <= SERIAL_MACS;
+    bool serial = n > 1 && p->m * p->n * p->k * nb <= SERIAL_MACS &&
+                  k->want != n;
     k->pieces = serial ? 1 : n;
+    if (k->pieces > 1 && nc == 1 && nb == 1)
+        say_cut(k, p);
     if (serial)
         emit_open(&k->out,
                   "for (int64_t piece = 0; piece < %" PRId64 "; piece++)", n);
@@ -493,7 +523,7 @@ matmul_body(Kernel *k)
     const Value *y = p.node->results[0];
     Product whole = p; /* before folding: what cells see */
     fold_batch(&p);
-    cut(&p);
+    cut(&p, k->want);
     bool rest = has_rest(n, &p), alone = n->op == OP_matmul;
     Loops s = loops_new(k, &y->type, 1u << (y->type.rank - 1));
     Cells c = cells_new(k, &s);
@@ -507,6 +537,8 @@ matmul_body(Kernel *k)
                      p.node->args[1]->name, rest && !alone ? " and what follows" : "",
                      describe(k->cg, y));
     bool open = open_pieces(k, &p);
+    if (rest && k->pieces > 1 && p.columns >= p.n && batches(&p) == 1)
+        loops_say_cut(&s, p.rows);
     if (p.plain)
         emit_plain(k, &p);
     else
@@ -538,7 +570,7 @@ product_body(Kernel *k)
     k->comment = arena_printf(
         k->cg->arena, "[%" PRId64 ", %" PRId64 "] @ [%" PRId64 ", %" PRId64 "]",
         s->m, s->k, s->k, s->n);
-    cut(&p);
+    cut(&p, 0);
     bool open = open_pieces(k, &p);
     emit_product(k, &p);
     if (open)

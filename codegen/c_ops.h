@@ -4,6 +4,7 @@
 #define EDL_CODEGEN_C_OPS_H
 
 #include "codegen/cells.h"
+#include "codegen/chain.h"
 #include "ir/storage.h"
 
 /* codegen/c_math.c: the op is emitted as an expression. */

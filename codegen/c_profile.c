@@ -17,12 +17,26 @@ profile_node(Cg *cg, const Node *n)
     cg->node_kernel = NULL;
 }
 
-void
-profile_call(Cg *cg, const char *kernel)
+int
+profile_call(Cg *cg)
 {
+    bool first = cg->node_calls == 0;
     cg->node_calls += cg->repeats > 0 ? cg->repeats : 1;
-    if (!cg->node_kernel)
+    return first ? cg->profiled.n : -1;
+}
+
+void
+profile_name(Cg *cg, int call, const char *kernel)
+{
+    if (call >= cg->profiled.n)
         cg->node_kernel = kernel;
+    else if (call >= 0)
+        cg->profiled.at[call].kernel = kernel;
+}
+
+void
+profile_macro(Cg *cg, const char *kernel)
+{
     if (map_get(&cg->profiled_kernels, kernel))
         return;
     map_put(cg->arena, &cg->profiled_kernels, kernel, (void *)kernel);

@@ -171,7 +171,7 @@ emit_column_kernel(Cells *c)
     int64_t n = s->inner[s->n_inner - 1], rows = loops_rows(s);
     int64_t blocks = (n + COLUMNS - 1) / COLUMNS;
     int64_t work = rows * loops_columns(s);
-    if (rows * blocks > 1 && work > 2 * PIECE_ELEMENTS)
+    if (rows * blocks > 1 && (work > 2 * PIECE_ELEMENTS || k->want))
         k->pieces = rows * blocks;
     else if (rows * blocks > 1)
         emit_open(e, "for (int64_t piece = 0; piece < %" PRId64 "; piece++)",

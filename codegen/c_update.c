@@ -11,7 +11,8 @@ enum {
     FEW_SWEEP_PIECES = 32,
     DEVICE_PIECE = 8192,
     MANY_ELEMENTS = 1 << 22, /* of a sweep: from memory, not from a cache */
-    AHEAD = 256
+    AHEAD = 256,
+    LINE_ELEMENTS = 16
 };
 
 /* ---- tables ---- */
@@ -261,38 +262,67 @@ sweep_piece(const Kernel *k)
     return piece;
 }
 
-static int64_t
-emit_rows(Kernel *k, const Sweep *s)
+static void
+emit_rows_head(Emit *e, const Sweep *s)
 {
-    static const char *const names[] = {"m", "v"};
     bool adam = first_of(s)->op == OP_adamw;
-    Emit *e = &k->out;
-    int64_t pieces = 0, each = sweep_piece(k);
     emit_line(e, "/* places are elements from the start of the region */");
     emit_line(e, "static const struct {");
-    emit_line(e, "    int64_t first, n, p, g%s%s%s%s;",
-              s->n_state > 0 ? ", " : "",
-              s->n_state > 0 ? adam ? names[0] : "v" : "",
-              s->n_state > 1 ? ", " : "", s->n_state > 1 ? names[1] : "");
+    emit_line(e, "    int64_t first, n, p, g%s%s;",
+              s->n_state == 0 ? "" : adam ? ", m" : ", v",
+              s->n_state > 1 ? ", v" : "");
     emit_line(e, "    double decay, rate;");
     emit_line(e, "} rows[] = {");
-    for (int i = 0; i < s->nodes.n; i++) {
-        const Node *n = s->nodes.at[i];
-        const Value *p = n->args[0];
-        int64_t count = type_elements(&p->type);
-        emit_line(e, "    /* %s */", value_tensor(p)->name);
-        Emit row = emit_new(k->cg->arena);
-        emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, pieces,
-             count, element_offset(p), element_offset(n->args[1]));
-        for (int j = 0; j < s->n_state; j++)
-            emit(&row, ", %" PRId64, element_offset(state_of(n, j)));
-        emit_line(e, "    %s, %s, %s},", emit_string(&row),
-                  c_double(k->cg->arena, node_float(n, "weight_decay", 0)),
-                  c_double(k->cg->arena, node_float(n, "lr_scale", 1)));
-        pieces += (count + each - 1) / each;
-    }
-    emit_line(e, "};");
-    return pieces;
+}
+
+/* n elements of a tensor from `from` on. first: the piece that begins there. */
+static void
+emit_row(Kernel *k, const Sweep *s, const Node *n, int64_t first, int64_t from,
+         int64_t count)
+{
+    Arena *a = k->cg->arena;
+    const char *name = value_tensor(n->args[0])->name;
+    Emit row = emit_new(a);
+    emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, first,
+         count, element_offset(n->args[0]) + from,
+         element_offset(n->args[1]) + from);
+    for (int j = 0; j < s->n_state; j++)
+        emit(&row, ", %" PRId64, element_offset(state_of(n, j)) + from);
+    emit_line(&k->out, from ? "/* the rest of %s */" : "/* %s */", name);
+    emit_line(&k->out, "%s, %s, %s},", emit_string(&row),
+              c_double(a, node_float(n, "weight_decay", 0)),
+              c_double(a, node_float(n, "lr_scale", 1)));
+}
+
+/* Of a small model first the first half of each tensor, then the second: so a
+ * thread updates what it made the gradient of. Answers how many rows; pieces:
+ * of all. */
+static int
+emit_rows(Kernel *k, const Sweep *s, int64_t *pieces)
+{
+    int64_t each = sweep_piece(k);
+    bool halves = !k->cg->cuda && sweep_elements(s) < MANY_ELEMENTS;
+    int rows = 0;
+    *pieces = 0;
+    emit_rows_head(&k->out, s);
+    k->out.indent++;
+    for (int part = 0; part < 1 + halves; part++)
+        for (int i = 0; i < s->nodes.n; i++) {
+            const Node *n = s->nodes.at[i];
+            int64_t all = type_elements(&n->args[0]->type), half = all;
+            if (halves && all > each)
+                half = (all / 2 + LINE_ELEMENTS - 1) / LINE_ELEMENTS *
+                       LINE_ELEMENTS;
+            int64_t count = part ? all - half : half;
+            if (count == 0)
+                continue;
+            emit_row(k, s, n, *pieces, part ? half : 0, count);
+            *pieces += (count + each - 1) / each;
+            rows++;
+        }
+    k->out.indent--;
+    emit_line(&k->out, "};");
+    return rows;
 }
 
 static const char *
@@ -440,8 +470,9 @@ sweep_body(Kernel *k)
         emit_go(k, n, 7);
     if (n->op == OP_sgd && node_flag(n, "go"))
         emit_go(k, n, n->n_args - 1);
-    int64_t pieces = emit_rows(k, s);
-    emit_find(k, s->nodes.n, sweep_piece(k));
+    int64_t pieces;
+    int rows = emit_rows(k, s, &pieces);
+    emit_find(k, rows, sweep_piece(k));
     if (n->op == OP_adamw)
         emit_adamw(k, s, param, state, grads);
     else
@@ -548,7 +579,7 @@ c_learning_rate(Cg *cg, const Node *n)
 {
     const char *to = address_value(cg, n->results[0], 0);
     if (cg->cuda)
-        emit_line(&cg->calls, "edl_set_rate(m, %s);", to);
+        emit_line(cg_calls(cg), "edl_set_rate(m, %s);", to);
     else
-        emit_line(&cg->calls, "*%s = (float)edl_lr(m);", to);
+        emit_line(cg_calls(cg), "*%s = (float)edl_lr(m);", to);
 }

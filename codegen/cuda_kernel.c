@@ -1,5 +1,5 @@
 /* Kernels as __global__ functions and their launches. */
-#include "codegen/kernel.h"
+#include "codegen/chain.h"
 
 #include <inttypes.h>
 
@@ -85,6 +85,6 @@ cuda_call(Cg *cg, const Kernel *k, const char *name)
                  arena_printf(cg->arena, "%" PRId64, k->shared));
     for (int i = 0; i < k->params.n; i++)
         vec_push(cg->arena, &items, k->params.at[i].pass);
-    emit_list(&cg->calls, k->shared ? "edl_launch_shared(" : "edl_launch(",
+    emit_list(cg_calls(cg), k->shared ? "edl_launch_shared(" : "edl_launch(",
               items.at, items.n, ");");
 }

@@ -51,13 +51,13 @@ emit_sum(Cg *cg, const Product *p, const char *workspace)
         p->c.address,
         workspace,
     };
-    emit_list(&cg->calls, "edl_product_sum(", items, 8, ");");
+    emit_list(cg_calls(cg), "edl_product_sum(", items, 8, ");");
 }
 
 static void
 emit_library(Cg *cg, const Product *p, const char *workspace)
 {
-    Emit *e = &cg->calls;
+    Emit *e = cg_calls(cg);
     const char *items[] = {
         "m",
         arena_printf(cg->arena, "%d", product_row(cg, p)),
@@ -318,7 +318,7 @@ static void
 emit_parts(Cg *cg, Product *p, const Product *whole, int64_t rows, bool scratch,
            const char *workspace)
 {
-    Emit *e = &cg->calls;
+    Emit *e = cg_calls(cg);
     product_fold(p);
     if (p->n_batch)
         bug("codegen: a product in parts has batches");

@@ -1,7 +1,9 @@
 #include "codegen/kernel.h"
 
+#include "ir/extent.h"
+#include "ir/scratch.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 /* ---- element types ---- */
 
@@ -220,6 +222,15 @@ kernel_local(Kernel *k, const char *path)
     return names_take(&k->names, "v");
 }
 
+static void
+widen(Reach *s, const Reach *with)
+{
+    int64_t end = s->at + s->bytes, other = with->at + with->bytes;
+    s->known &= with->known && s->region == with->region;
+    s->at = s->at < with->at ? s->at : with->at;
+    s->bytes = (end > other ? end : other) - s->at;
+}
+
 static int
 add_param(Kernel *k, Param p, const char *path)
 {
@@ -227,6 +238,7 @@ add_param(Kernel *k, Param p, const char *path)
         if (strcmp(k->params.at[i].pass, p.pass) == 0 &&
             strcmp(k->params.at[i].type, p.type) == 0) {
             k->params.at[i].written |= p.written;
+            widen(&k->params.at[i].whole, &p.whole);
             return i;
         }
     if (!p.name)
@@ -241,6 +253,21 @@ pointer_type(Kernel *k, Dtype d)
     return arena_printf(k->cg->arena, "%s *", dtype_info[d].c_type);
 }
 
+/* Where the elements of a layout lie from `place` on, the first of which is
+ * `shift` elements behind it. */
+static void
+locate(Param *p, Region region, int64_t place, const Type *t, const Layout *l,
+       int64_t shift)
+{
+    int64_t first, last, bits = dtype_info[t->dtype].bits;
+    if (bits % 8 || !extent_range(t, l, &first, &last))
+        return;
+    p->size = bits / 8;
+    p->start = place + (l->offset + shift) * p->size;
+    int64_t at = place + first / 8 + shift * p->size;
+    p->whole = (Reach){true, region, at, 0, (last - first) / 8 + 1};
+}
+
 int
 kernel_value(Kernel *k, const Value *v, int64_t offset, bool write)
 {
@@ -250,8 +277,13 @@ kernel_value(Kernel *k, const Value *v, int64_t offset, bool write)
                .written = write,
                .offset = offset + v->layout.offset};
     const Tensor *t = v->home->tensor;
-    if (t && t->kind == TENSOR_input) /* a microbatch begins anywhere */
+    if (t && t->kind == TENSOR_input) { /* a microbatch begins anywhere */
         p.offset += type_elements(&t->type);
+        p.whole.known = true;
+    } else {
+        locate(&p, t ? t->region : v->home->region,
+               t ? t->place : v->home->place, &v->type, &v->layout, offset);
+    }
     return add_param(k, p, v->name);
 }
 
@@ -263,16 +295,25 @@ kernel_tensor(Kernel *k, const Tensor *t, bool write)
                .pass = address_tensor(k->cg, t, t->layout.offset),
                .written = write,
                .offset = t->layout.offset};
+    locate(&p, t->region, t->place, &t->type, &t->layout, 0);
     return add_param(k, p, t->kind == TENSOR_grad ? "grad" : t->name);
 }
 
-const char *
-address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d, const char *name)
+/* Whose scratch a node uses: its own or its group's. */
+static const Node *
+scratch_owner(const Node *n)
 {
     while (n->scratch < 0 && n->graph->owner)
         n = n->graph->owner;
     if (n->scratch < 0)
         bug("codegen: the scratch of %s has no place", op_info[n->op].name);
+    return n;
+}
+
+const char *
+address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d, const char *name)
+{
+    n = scratch_owner(n);
     const char *path = n->n_results ? n->results[0]->name : op_info[n->op].name;
     const char *place =
         place_text(cg, REGION_workspace, n->scratch + at, cg->prefix,
@@ -295,10 +336,31 @@ kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
 int
 kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name)
 {
-    int param = kernel_address(
-        k, d, address_scratch(k->cg, k->node, at, d, name), true, name);
-    kernel_aligned(k, param);
-    return param;
+    const Node *n = scratch_owner(k->node);
+    Param p = {.type = pointer_type(k, d),
+               .pointer = true,
+               .pass = address_scratch(k->cg, k->node, at, d, name),
+               .written = true,
+               .start = n->scratch + at,
+               .size = dtype_info[d].bits / 8};
+    p.whole =
+        (Reach){true, REGION_workspace, n->scratch, 0, node_scratch(n)};
+    return add_param(k, p, name);
+}
+
+void
+kernel_cut(Kernel *k, int param, int64_t first, int64_t step, int64_t n)
+{
+    Param *p = &k->params.at[param];
+    Reach cut = p->whole;
+    cut.at = p->start + first * p->size;
+    cut.step = step * p->size;
+    cut.bytes = n * p->size;
+    if (p->is_cut && (cut.at != p->cut.at || cut.step != p->cut.step ||
+                      cut.bytes != p->cut.bytes))
+        cut = p->whole;
+    p->cut = cut;
+    p->is_cut = true;
 }
 
 void
@@ -333,7 +395,8 @@ kernel_scalar(Kernel *k, const char *type, const char *name, const char *pass)
 {
     Param p = {.type = arena_printf(k->cg->arena, "%s ", type),
                .name = name,
-               .pass = pass};
+               .pass = pass,
+               .whole = {.known = true}};
     return add_param(k, p, name);
 }
 
@@ -365,7 +428,8 @@ kernel_fault(Kernel *k)
                .name = "fault",
                .pass = k->cg->cuda ? "edl_fault(m)" : "&m->fault",
                .pointer = true,
-               .written = true};
+               .written = true,
+               .whole = {.known = true}}; /* all write the same */
     add_param(k, p, "fault");
     return "fault";
 }
@@ -389,109 +453,15 @@ kernel_microbatch(Kernel *k)
         vec_push(k->cg->arena, &k->head, line);
 }
 
-/* ---- the function around a body ---- */
-
-const char *
-kernel_declaration(Kernel *k, const Param *p, bool with_restrict)
-{
-    bool keep = !p->pointer || p->written;
-    return arena_printf(k->cg->arena, "%s%s%s%s", keep ? "" : "const ", p->type,
-                        p->pointer && with_restrict ? "EDL_RESTRICT " : "",
-                        p->name);
-}
-
-static void
-emit_head(Kernel *k, Emit *e, bool with_restrict, bool instance)
-{
-    Arena *a = k->cg->arena;
-    VEC(const char *) items = {0};
-    if (instance)
-        vec_push(a, &items, "const EdlInstance *m");
-    for (int i = 0; i < k->params.n; i++)
-        vec_push(a, &items,
-                 kernel_declaration(k, &k->params.at[i], with_restrict));
-    emit_line(e, "static void");
-    if (items.n == 0)
-        vec_push(a, &items, "void");
-    emit_list(e, arena_printf(a, "%s(", k->name), items.at, items.n, ")");
-    emit_line(e, "{");
-}
-
-static void
-emit_struct(Kernel *k, Emit *e)
-{
-    emit_line(e, "typedef struct %s_args {", k->name);
-    for (int i = 0; i < k->params.n; i++)
-        emit_line(e, "    %s;", kernel_declaration(k, &k->params.at[i], false));
-    emit_line(e, "} %s_args;\n", k->name);
-}
-
-static void
-emit_piece(Kernel *k, Emit *e)
-{
-    emit_line(e, "static void");
-    emit_line(e, "%s_piece(void *arg, int64_t piece)", k->name);
-    emit_line(e, "{");
-    const char *after = strlen(k->name) > 16 ? "\n        " : " ";
-    emit_line(e, "    const %s_args *const in =%s(const %s_args *)arg;",
-              k->name, after, k->name);
-    for (int i = 0; i < k->params.n; i++) {
-        const Param *p = &k->params.at[i];
-        emit_line(e, "    %s%s = in->%s;", p->pointer ? "" : "const ",
-                  kernel_declaration(k, p, true), p->name);
-    }
-    emit_text(e, k->out.at, k->out.n);
-    emit_line(e, "}\n");
-}
-
-static void
-emit_launch(Kernel *k, Emit *e)
-{
-    Arena *a = k->cg->arena;
-    VEC(const char *) names = {0};
-    for (int i = 0; i < k->params.n; i++)
-        vec_push(a, &names, k->params.at[i].name);
-    emit_head(k, e, false, true);
-    e->indent++;
-    emit_list(e, arena_printf(a, "%s_args args = {", k->name), names.at,
-              names.n, "};");
-    const char *items[] = {"m", arena_printf(a, "%" PRId64, k->pieces),
-                           arena_printf(a, "%s_piece", k->name), "&args"};
-    emit_list(e, "edl_parallel(", items, 4, ");");
-    e->indent--;
-    emit_line(e, "}\n");
-}
-
-static void
-emit_function(Kernel *k, Emit *e)
-{
-    if (k->cg->cuda) {
-        cuda_function(k, e);
-        return;
-    }
-    if (k->pieces > 1) {
-        emit_struct(k, e);
-        if (!k->canonical && k->comment)
-            emit_comment(e, k->comment);
-        emit_piece(k, e);
-        emit_launch(k, e);
-        return;
-    }
-    if (!k->canonical && k->comment)
-        emit_comment(e, k->comment);
-    emit_head(k, e, true, false);
-    emit_text(e, k->out.at, k->out.n);
-    emit_line(e, "}\n");
-}
-
-static Kernel
-run_body(Cg *cg, const Node *node, KernelBody body, const void *aux,
-         const char *name)
+Kernel
+kernel_run(Cg *cg, const Node *node, KernelBody body, const void *aux,
+           const char *name, int64_t want)
 {
     Kernel k = {.cg = cg,
                 .node = node,
                 .aux = aux,
                 .pieces = 1,
+                .want = want,
                 .canonical = name == NULL,
                 .name = name ? name : "K"};
     k.out = emit_new(cg->arena);
@@ -499,50 +469,6 @@ run_body(Cg *cg, const Node *node, KernelBody body, const void *aux,
     k.names = names_new(cg->arena);
     body(&k);
     return k;
-}
-
-bool
-kernel_probe(Cg *cg, const Node *node, KernelBody body, const void *aux)
-{
-    return run_body(cg, node, body, aux, NULL).pieces != 0;
-}
-
-static void
-emit_call(Cg *cg, const Kernel *k, const char *name)
-{
-    VEC(const char *) items = {0};
-    if (cg->cuda) {
-        cuda_call(cg, k, name);
-        return;
-    }
-    profile_call(cg, name);
-    if (k->pieces > 1)
-        vec_push(cg->arena, &items, "m");
-    for (int i = 0; i < k->params.n; i++)
-        vec_push(cg->arena, &items, k->params.at[i].pass);
-    emit_list(&cg->calls, arena_printf(cg->arena, "%s(", name), items.at,
-              items.n, ");");
-}
-
-void
-kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
-            KernelBody body, const void *aux)
-{
-    Kernel k = run_body(cg, node, body, aux, NULL);
-    if (k.pieces < 1 || cg->failed)
-        return;
-    Emit key = emit_new(cg->arena);
-    emit_function(&k, &key);
-    const char *name = map_get(&cg->known, emit_string(&key));
-    if (!name) {
-        name =
-            names_take(&cg->names, arena_printf(cg->arena, "%s_%s", label,
-                                                name_strip(cg->arena, path)));
-        map_put(cg->arena, &cg->known, emit_string(&key), (void *)name);
-        Kernel full = run_body(cg, node, body, aux, name);
-        emit_function(&full, &cg->kernels);
-    }
-    emit_call(cg, &k, name);
 }
 
 void

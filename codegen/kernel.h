@@ -44,10 +44,14 @@ typedef struct Cg {
     Map product_map;          /* words -> index + 1 */
     bool has_attention, has_mma, has_plain_attention;
     bool has_bf16; /* products of bf16 */
+    Map launched; /* names of functions that hand out pieces */
     /* of the graph function that is being written */
     const Graph *graph;
     const char *prefix; /* of its offsets: forward */
-    Emit calls;
+    Emit calls;         /* cg_calls, codegen/chain.h */
+    struct Chain *chain; /* kernels that wait for their launch */
+    /* the block of what comes; it if it is not named yet; the last named */
+    const char *block, *heading, *headed;
     bool uses[REGION_COUNT];
     Map inputs; /* names of the inputs that it reads */
     bool uses_mb, uses_slot;
@@ -61,14 +65,27 @@ typedef struct Cg {
     VEC(const char *) kernel_names; /* in the order of their first calls */
 } Cg;
 
+/* Bytes of a region that a kernel touches: piece i those from at + i * step
+ * on. Of what is not known, all regions. */
+typedef struct Reach {
+    bool known;
+    Region region; /* REGION_none: nothing that a kernel writes */
+    int64_t at, step, bytes;
+} Reach;
+
 typedef struct Param {
     const char *type; /* without const: "float *", "uint64_t " */
     const char *name;
     const char *pass; /* what a call writes */
     bool pointer, written;
     int64_t offset; /* elements from a multiple of 64 bytes, or a part of it */
+    int64_t start;  /* bytes of the region before its element 0 */
+    int64_t size;   /* bytes of an element */
+    Reach whole, cut; /* all pieces; each by itself, once that is known */
+    bool is_cut;
 } Param;
 
+typedef struct Chain Chain;
 typedef struct Kernel Kernel;
 typedef void (*KernelBody)(Kernel *k);
 
@@ -93,6 +110,7 @@ struct Kernel {
     VEC(Param) params;
     bool canonical;
     int64_t pieces;      /* set by the body; 1: runs where it is called */
+    int64_t want; /* pieces that it should have although it is small, or 0 */
     const char *comment; /* set by the body: what it computes */
     const char *name;
     RunKind run;
@@ -106,13 +124,10 @@ struct Kernel {
     VEC(HeadLine) head;
 };
 
-/* Writes the kernel unless an equal one exists, and a call of it. label: what
- * the function's name begins with ("matmul"); path: what it goes on with. */
-void kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
-                 KernelBody body, const void *aux);
-
-/* Runs a body and throws its text away: are the pieces that it sets not 0? */
-bool kernel_probe(Cg *cg, const Node *node, KernelBody body, const void *aux);
+/* Runs a body. name: of the function; NULL: with canonical names, to see
+ * whether there is one. */
+Kernel kernel_run(Cg *cg, const Node *node, KernelBody body, const void *aux,
+                  const char *name, int64_t want);
 
 /* Operands. The same address twice is one parameter. offset: elements beyond
  * the value's own first. Answers the index of the parameter. */
@@ -124,6 +139,9 @@ int kernel_address(Kernel *k, Dtype d, const char *pass, bool write,
 /* Where bytes of a node's scratch are: "f32(work, forward_loss_logits)". */
 const char *address_scratch(Cg *cg, const Node *n, int64_t at, Dtype d,
                             const char *name);
+/* Piece i reads and writes elements of it from first + i * step on, n of
+ * them. Said twice with other numbers: anywhere. */
+void kernel_cut(Kernel *k, int param, int64_t first, int64_t step, int64_t n);
 /* It begins at a multiple of 64 bytes, as parts of a scratch do. */
 void kernel_aligned(Kernel *k, int param);
 /* Bytes of the node's scratch from `at` on, a multiple of 64, as elements of
@@ -171,9 +189,12 @@ const char *c_input_name(Cg *cg, const Tensor *t);
 
 /* "f32[4, 64]" for comments. */
 const char *describe(Cg *cg, const Value *v);
-/* codegen/c_profile.c: after a node's calls; at each call of a kernel. */
+/* codegen/c_profile.c: after a node's calls; at each call of a kernel, the
+ * name of whose function may be known later; of functions that are called. */
 void profile_node(Cg *cg, const Node *n);
-void profile_call(Cg *cg, const char *kernel);
+int profile_call(Cg *cg);
+void profile_name(Cg *cg, int call, const char *kernel);
+void profile_macro(Cg *cg, const char *kernel);
 /* Says that the module needs something that has no C yet. */
 void cg_refuse(Cg *cg, const Node *n, const char *why);
 

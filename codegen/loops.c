@@ -239,6 +239,30 @@ loops_rows_here(Loops *s)
     emit_row_pointers(s);
 }
 
+/* The elements before and behind one that it takes along the inner axes. */
+static int64_t
+extent_of(const int64_t *stride, const int64_t *dim, int n, int64_t *before)
+{
+    int64_t behind = 0;
+    *before = 0;
+    for (int i = 0; i < n; i++)
+        *(stride[i] < 0 ? before : &behind) += stride[i] * (dim[i] - 1);
+    return behind - *before + 1;
+}
+
+void
+loops_say_cut(Loops *s, int64_t each)
+{
+    for (int j = 0; j < s->access.n; j++) {
+        const Access *a = &s->access.at[j];
+        if (a->param < 0 || a->shift || s->n_outer != 1 || a->outer[0] < 0)
+            continue;
+        int64_t before, n = extent_of(a->inner, s->inner, s->n_inner, &before);
+        kernel_cut(s->k, a->param, before, each * a->outer[0],
+                   n + (each - 1) * a->outer[0]);
+    }
+}
+
 void
 loops_open_rows(Loops *s, int64_t each)
 {
@@ -253,6 +277,7 @@ loops_open_rows(Loops *s, int64_t each)
         each = 1;
     if (rows > each) {
         emit_range(k, rows, each);
+        loops_say_cut(s, each);
         emit_open(&k->out, "for (int64_t r = lo; r < hi; r++)");
     } else {
         emit_open(&k->out, "for (int64_t r = 0; r < %" PRId64 "; r++)", rows);
@@ -272,9 +297,9 @@ loops_open(Loops *s)
         emit_range(s->k, columns, PIECE_ELEMENTS);
     else
         s->split = false;
-    int64_t each = PIECE_ELEMENTS / columns;
-    if (loops_rows(s) * columns <= 2 * PIECE_ELEMENTS)
-        each = loops_rows(s);
+    int64_t rows = loops_rows(s), each = PIECE_ELEMENTS / columns;
+    if (rows * columns <= 2 * PIECE_ELEMENTS)
+        each = s->k->want ? (rows + s->k->want - 1) / s->k->want : rows;
     loops_open_rows(s, each > 1 ? each : 1);
 }
 

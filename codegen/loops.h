@@ -70,6 +70,8 @@ void loops_close(Loops *s);
 /* The same for kernels that print their own inner loops and want a coarser
  * or finer cut: rows of a piece. */
 void loops_open_rows(Loops *s, int64_t rows);
+/* To the kernel: a piece is so many rows and all of their columns. */
+void loops_say_cut(Loops *s, int64_t rows);
 /* Row pointers at row r, where the caller has set r. */
 void loops_rows_here(Loops *s);
 /* Undoes loops_fold, after is_inner was changed. */

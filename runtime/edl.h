@@ -353,6 +353,16 @@ EdlStatus edl_fail(EdlInstance *m, EdlStatus s, const char *format, ...)
     ;
 /* Runs a kernel's pieces through the hook, or one after the other. */
 void edl_parallel(const EdlInstance *m, int64_t n, EdlBody body, void *arg);
+/* The same for small kernels that follow each other, of at most n pieces:
+ * piece i of the one, then of the next, and so on, while others run other
+ * pieces. */
+typedef struct EdlLink {
+    EdlBody body;
+    void *arg;
+    int64_t pieces;
+} EdlLink;
+void edl_chain(const EdlInstance *m, int64_t n, const EdlLink *links,
+               int count);
 
 /* Copies between a region and the host pool or the file begin in the order of
  * the calls, those out and those in apart, and are done after edl_wait. */

@@ -114,6 +114,36 @@ edl_parallel(const EdlInstance *m, int64_t n, EdlBody body, void *arg)
         body(arg, i);
 }
 
+typedef struct Chain {
+    const EdlLink *links;
+    int count;
+} Chain;
+
+static void
+run_links(void *arg, int64_t piece)
+{
+    const Chain *c = (const Chain *)arg;
+    for (int i = 0; i < c->count; i++)
+        if (piece < c->links[i].pieces)
+            c->links[i].body(c->links[i].arg, piece);
+}
+
+void
+edl_chain(const EdlInstance *m, int64_t n, const EdlLink *links, int count)
+{
+#ifdef EDL_PROFILE
+    for (int i = 0; m->hooks.profile && i < count; i++) {
+        edl_profile_begin(m);
+        edl_parallel(m, links[i].pieces, links[i].body, links[i].arg);
+        edl_profile_end(m);
+    }
+    if (m->hooks.profile)
+        return;
+#endif
+    Chain chain = {links, count};
+    edl_parallel(m, n, run_links, &chain);
+}
+
 static EdlStatus
 check_region(EdlInstance *m, const EdlModel *model, int r, void *at)
 {
