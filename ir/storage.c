@@ -7,17 +7,28 @@ enum {
     LARGE_DISK = 256 << 20 /* of more bytes the buffers are large */
 };
 
+static int64_t
+stage_for(int64_t disk)
+{
+    return disk == 0 ? 0 : disk < LARGE_DISK ? SMALL_STAGE : LARGE_STAGE;
+}
+
 int64_t
 storage_stage(const Module *m)
 {
-    int64_t disk = m->region_bytes[REGION_disk];
-    return disk == 0 ? 0 : disk < LARGE_DISK ? SMALL_STAGE : LARGE_STAGE;
+    return stage_for(m->region_bytes[REGION_disk]);
+}
+
+int64_t
+storage_room_for(int64_t disk)
+{
+    return disk == 0 ? 0 : 2 * stage_for(disk) + UNIT;
 }
 
 int64_t
 storage_stage_room(const Module *m)
 {
-    return storage_stage(m) ? 2 * storage_stage(m) + UNIT : 0;
+    return storage_room_for(m->region_bytes[REGION_disk]);
 }
 
 bool

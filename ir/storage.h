@@ -18,8 +18,9 @@ void storage_mark_constants(Graph *g);
 
 /* Copies to and from disk go through two buffers at the end of the io region
  * of a module that has a disk region (runtime/edl_copy_file.c): bytes of one,
- * and of the room for both, which begins anywhere. */
+ * and of the room for both, which begins anywhere; of so many bytes on disk. */
 int64_t storage_stage(const Module *m);
 int64_t storage_stage_room(const Module *m);
+int64_t storage_room_for(int64_t disk);
 
 #endif

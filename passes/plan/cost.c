@@ -56,10 +56,9 @@ cost_ns(const Work *w, const Machine *k)
 /* As measured; negative: it was not. A head in other chunks moves other bytes
  * than it did then, and takes as much longer as is predicted. */
 static double
-measured_ns(const Machine *k, const Node *n, const Work *w)
+measured_ns(const Machine *k, const char *name, const Work *w)
 {
-    const MeasuredKernel *t =
-        k->measured ? map_get(k->measured, work_name(n)) : NULL;
+    const MeasuredKernel *t = k->measured ? map_get(k->measured, name) : NULL;
     if (!t || work_is_none(w))
         return -1;
     int64_t more = t->bytes >= 0 ? (int64_t)t->bytes - w->bytes : 0;
@@ -74,24 +73,48 @@ measured_ns(const Machine *k, const Node *n, const Work *w)
 }
 
 int64_t
-cost_kernel(const Node *n)
+cost_named(const Machine *k, const char *name, const Work *w)
 {
-    const Machine *k = machine_of(n->graph->module);
-    Work w = work_kernel(n);
-    double ns = measured_ns(k, n, &w);
-    return ns >= 0 ? cost_whole(ns) : cost_ns(&w, k);
+    double ns = measured_ns(k, name, w);
+    return ns >= 0 ? cost_whole(ns) : cost_ns(w, k);
 }
 
 int64_t
-cost_part(const Work *part, const Node *kernel)
+cost_part(const Machine *k, const char *name, const Work *whole,
+          const Work *part)
 {
-    const Machine *k = machine_of(kernel->graph->module);
-    Work whole = work_kernel(kernel);
-    double ns = measured_ns(k, kernel, &whole);
-    int64_t predicted = cost_ns(&whole, k), now = cost_ns(part, k);
+    double ns = measured_ns(k, name, whole);
+    int64_t predicted = cost_ns(whole, k), now = cost_ns(part, k);
     if (ns < 0 || predicted <= 0)
         return now;
     return cost_whole((double)now * (ns / (double)predicted));
+}
+
+/* The kernel of the forward pass whose copy n is; NULL: it is not there. */
+static const Node *
+original(const Node *n)
+{
+    const Module *m = n->graph->module;
+    const char *name = work_name(n);
+    const Graph *g = module_graph(m, "forward");
+    const Value *v = map_get(&(g ? g : n->graph)->values,
+                             arena_strndup(m->arena, name, strlen(name) - 3));
+    return v ? value_node(v) : NULL;
+}
+
+int64_t
+cost_kernel(const Node *n)
+{
+    const Machine *k = machine_of(n->graph->module);
+    const char *name = work_name(n);
+    Work w = work_kernel(n);
+    if (!n->recomputed || !k->measured || map_get(k->measured, name))
+        return cost_named(k, name, &w);
+    const Node *whole = original(n);
+    if (!whole)
+        return cost_ns(&w, k);
+    Work all = work_kernel(whole);
+    return cost_part(k, work_name(whole), &all, &w);
 }
 
 int64_t

@@ -9,10 +9,14 @@
 /* A kernel takes as long as its arithmetic or its memory traffic, whichever
  * is more, a part of the other, and a little to begin. */
 int64_t cost_ns(const Work *w, const Machine *k);
-/* A node of a graph, fused or not. */
+/* A node of a graph, fused or not. What is made again takes its part of what
+ * its kernel of the forward pass was measured at. */
 int64_t cost_kernel(const Node *n);
-/* Of a part of a kernel: the part of its measured time, if there is one. */
-int64_t cost_part(const Work *part, const Node *kernel);
+/* A kernel of that name: as measured, or as predicted. */
+int64_t cost_named(const Machine *k, const char *name, const Work *w);
+/* Of a part of it: the part of its measured time, if there is one. */
+int64_t cost_part(const Machine *k, const char *name, const Work *whole,
+                  const Work *part);
 /* Times, their sums, n times one; they stop at 4e18, however slow the machine
  * is said to be. */
 int64_t cost_whole(double ns);

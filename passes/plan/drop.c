@@ -249,7 +249,11 @@ part_ns(const Drop *d, const Node *kernel)
     for (int i = 0; i < kernel->n_results; i++)
         if (d->again[kernel->results[i]->def->mark])
             p.w.bytes += type_bytes(&kernel->results[i]->type);
-    return p.views_only ? 0 : cost_part(&p.w, kernel);
+    if (p.views_only)
+        return 0;
+    Work whole = work_kernel(kernel);
+    return cost_part(machine_of(d->g->module), work_name(kernel), &whole,
+                     &p.w);
 }
 
 static void

@@ -91,6 +91,13 @@ ladder_choose(Drop *d, const Rung *r)
         drop_add(d, r->values[i]);
 }
 
+static int64_t
+without_stall(const Ladder *l, const Rung *r)
+{
+    return cost_plus(l->step_ns, cost_times(r->ns, l->batches));
+}
+
+/* The time without copies is exact beforehand; with them it is now. */
 static void
 judge(Ladder *l, Rung *r)
 {
@@ -98,7 +105,7 @@ judge(Ladder *l, Rung *r)
     const Module *m = ladder_judge(a, l, r);
     r->total = m ? ladder_bytes(m) : INT64_MAX;
     if (m && ladder_moves(r))
-        r->stall = flow_program(m, "step") - cost_program(m, "step");
+        r->stall = flow_program(m, "step") - without_stall(l, r);
     arena_free(a);
 }
 
@@ -115,8 +122,7 @@ int64_t
 ladder_ns(const Ladder *l, int rung)
 {
     const Rung *r = &l->at.at[rung];
-    int64_t again = cost_times(r->ns, l->batches);
-    return cost_plus(cost_plus(l->step_ns, again), r->stall);
+    return cost_plus(without_stall(l, r), r->stall);
 }
 
 bool
@@ -139,16 +145,10 @@ is_open(const Rung *r, bool again)
     return again || (r->n == 0 && r->halved == 0);
 }
 
-/* A family of rungs that move the same is open when its tightest fits: so the
- * smallest limit is that of a tightest rung, or of one that moves nothing. */
 static bool
 fits(Ladder *l, int rung, int64_t limit)
 {
-    int family = l->at.at[rung].family;
-    int tightest = family ? l->tightest[family] : rung;
-    return l->at.at[tightest].least <= limit &&
-           ladder_total(l, tightest) <= limit &&
-           l->at.at[rung].least <= limit && ladder_total(l, rung) <= limit;
+    return l->at.at[rung].least <= limit && ladder_total(l, rung) <= limit;
 }
 
 /* Rungs stand by the time that they take at least: what comes behind one that
@@ -168,13 +168,6 @@ ladder_fastest(Ladder *l, int64_t limit, bool again)
     return best;
 }
 
-static bool
-is_tight(const Ladder *l, int rung)
-{
-    int family = l->at.at[rung].family;
-    return !family || l->tightest[family] == rung;
-}
-
 /* One that is not judged and may take fewer bytes; -1: none. */
 static int
 most_promising(const Ladder *l, int64_t bytes, bool again)
@@ -183,7 +176,6 @@ most_promising(const Ladder *l, int64_t bytes, bool again)
     for (int i = 0; i < l->at.n; i++) {
         const Rung *r = &l->at.at[i];
         if (r->total < 0 && r->least < bytes && is_open(r, again) &&
-            is_tight(l, i) &&
             (best < 0 || r->least < l->at.at[best].least))
             best = i;
     }
@@ -197,7 +189,7 @@ fewest_bytes(Ladder *l, bool again, int tries)
     int64_t bytes = ladder_total(l, 0);
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total >= 0 && l->at.at[i].total < bytes &&
-            is_open(&l->at.at[i], again) && is_tight(l, i))
+            is_open(&l->at.at[i], again))
             bytes = l->at.at[i].total;
     for (int i; tries > 0; tries--) {
         if ((i = most_promising(l, bytes, again)) < 0)
@@ -225,7 +217,6 @@ ladder_smallest(Ladder *l, bool again)
     int best = 0;
     for (int i = 0; i < l->at.n; i++)
         if (l->at.at[i].total == bytes && is_open(&l->at.at[i], again) &&
-            is_tight(l, i) &&
             (l->at.at[best].total != bytes ||
              ladder_ns(l, i) < ladder_ns(l, best)))
             best = i;

@@ -11,7 +11,8 @@ typedef struct Rung {
     int n;
     int halved;    /* how often the chunks of the heads are */
     bool early;    /* parameters change in the backward pass: plan/early.h */
-    int64_t ns;    /* of what is made again, once a microbatch */
+    int64_t ns;    /* beside those of a step that keeps all, once a microbatch,
+                    * without copies: exact where nothing moves */
     int64_t load;  /* bytes of copies and stash in use at once, about */
     int64_t kept;  /* bytes of the stash */
     int64_t work;  /* bytes of the workspace, at least, about */
@@ -24,16 +25,23 @@ typedef struct Rung {
     int states;    /* optimizer states of so many parameters */
     int weights;   /* so many parameters themselves */
     int ahead;     /* of plan/ahead.h */
-    int family;    /* of rungs that differ in it alone; 0: it moves nothing */
     int64_t floor; /* ns beside those of a step that keeps all, at least */
-    int64_t stall; /* ns that a step waits for copies; before the rung is
+    int64_t stall; /* ns that copies add to a step; before the rung is
                     * judged: at least */
 } Rung;
+
+/* Copies one behind the other. */
+typedef struct CopyQueue {
+    int64_t bytes;
+    int n;
+} CopyQueue;
 
 /* A parameter that may leave the device. */
 typedef struct MovedParam {
     int at; /* among the module's tensors */
-    int64_t bytes, states; /* its own, and of its optimizer states */
+    int64_t bytes;
+    CopyQueue states; /* its optimizer states */
+    bool back; /* the backward pass reads it */
 } MovedParam;
 
 typedef struct Ladder {
@@ -43,8 +51,6 @@ typedef struct Ladder {
     VEC(Rung) at;     /* by the least time, then by least bytes; the first
                        * keeps all */
     VEC(MovedParam) params; /* the largest first */
-    int families;
-    int *tightest; /* by family: the rung that takes the fewest bytes */
     int last;         /* the rung that makes everything in blocks again */
     int64_t step_ns;  /* of a step that makes nothing again */
     int64_t batches;  /* microbatches in a step */

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
+#include "ir/copy.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
+#include "passes/plan/drop_cost.h"
 #include "passes/plan/early.h"
 #include "passes/plan/ladder_careful.h"
 #include "passes/plan/ladder_moves.h"
@@ -35,6 +37,7 @@ typedef struct Step {
 typedef struct Make {
     Ladder *l;
     Arena *a;
+    DropCost *cost;
     Blocks *blocks;
     int *choice; /* by block */
     VEC(Step) steps;
@@ -74,7 +77,7 @@ add_rung(Make *k, const Values *list)
     Rung r = {.values = list->at, .n = list->n, .total = -1};
     r.early = k->early;
     ladder_choose(d, &r);
-    r.ns = d->total_ns + (k->early ? k->l->early_ns : 0);
+    r.ns = drop_cost(k->cost) + (k->early ? k->l->early_ns : 0);
     r.load = drop_load(d);
     r.kept = drop_kept(d);
     drop_undo(d, 0);
@@ -309,14 +312,18 @@ by_time(const void *a, const void *b)
         return ladder_moves(y) ? -1 : 1;
     if (x->least != y->least)
         return (x->least < y->least) == ladder_moves(x) ? 1 : -1;
-    if (x->family != y->family)
-        return x->family - y->family;
     if (x->ahead != y->ahead)
         return x->ahead - y->ahead;
     if (x->early != y->early)
         return x->early - y->early;
     if (x->halved != y->halved)
         return x->halved - y->halved;
+    if (x->n_moved != y->n_moved)
+        return x->n_moved - y->n_moved;
+    if (x->states != y->states)
+        return x->states - y->states;
+    if (x->weights != y->weights)
+        return x->weights - y->weights;
     if (x->n != y->n)
         return x->n - y->n;
     return x->n ? memcmp(x->values, y->values, sizeof(int) * (size_t)x->n) : 0;
@@ -355,10 +362,6 @@ sort_rungs(Ladder *l)
         r->floor = cost_plus(cost_times(r->ns, l->batches), r->stall);
     }
     qsort(l->at.at, (size_t)l->at.n, sizeof(Rung), by_time);
-    l->tightest = ARENA_ARRAY(l->a, int, l->families + 1);
-    for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].family && l->at.at[i].ahead == AHEAD_free)
-            l->tightest[l->at.at[i].family] = i;
 }
 
 static void
@@ -498,7 +501,25 @@ measure_heads(Make *k, Module *kept)
     return true;
 }
 
-/* Their kernels begin one by one. */
+static int64_t
+main_ns(const Module *m)
+{
+    return cost_graph(module_graph(m, "main"));
+}
+
+/* Their kernels begin one by one, and numbers that all updates share are made
+ * in another place; no choice of values changes that. */
+static int64_t
+early_ns(Module *m)
+{
+    Arena *a = arena_new();
+    Module *copy = module_copy(a, diag_new(a), m);
+    early_apply(copy);
+    int64_t ns = main_ns(copy) - main_ns(m);
+    arena_free(a);
+    return ns;
+}
+
 static void
 find_early(Ladder *l, const Module *kept)
 {
@@ -507,7 +528,7 @@ find_early(Ladder *l, const Module *kept)
         const Tensor *t = module_tensor(kept, list.at[i].grad->name);
         l->early_bytes += t->bytes;
     }
-    l->early_ns = cost_whole(list.n * machine_of(l->m)->device_start_ns);
+    l->early_ns = list.n > 0 ? early_ns(l->m) : 0;
 }
 
 Ladder *
@@ -522,7 +543,8 @@ ladder_make(Arena *a, Module *m)
     l->step_ns = cost_program(kept, "step");
     l->batches = m->train ? m->train->accumulate : 1;
     find_early(l, kept);
-    Make k = {.l = l, .a = a, .blocks = blocks_find(a, l->drop)};
+    Make k = {.l = l, .a = a, .cost = drop_cost_new(a, l->drop)};
+    k.blocks = blocks_find(a, l->drop);
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
     int64_t total = ladder_bytes(kept);
     if (!measure_heads(&k, kept))

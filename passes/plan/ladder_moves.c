@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 
+#include "ir/storage.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/ladder_parts.h"
+#include "passes/plan/order.h"
 
 enum {
     BASES = 8,   /* rungs at most from which things are moved */
@@ -30,6 +32,7 @@ typedef VEC(int) Values;
 
 typedef struct Make {
     Ladder *l;
+    Space space;
     Link link;
     double forward, backward, update; /* ns of a call that makes nothing
                                        * again */
@@ -47,28 +50,47 @@ by_bytes(const void *a, const void *b)
     return x->at - y->at;
 }
 
+/* all: by Tensor.mark. */
+static void
+find_back(const Graph *g, MovedParam *all)
+{
+    graph_each(g, n) {
+        if (n->body)
+            find_back(n->body, all);
+        for (int i = 0; i < n->n_args && n->phase == PHASE_backward; i++) {
+            const Tensor *t = order_tensor(n->args[i]);
+            if (t)
+                all[t->mark].back = true;
+        }
+    }
+}
+
 /* Parameters that are trained, the largest first: few kernels are split off
  * the sweep. */
 static void
 find_params(Ladder *l)
 {
     const Module *m = l->m;
-    int64_t *states = ARENA_ARRAY(l->a, int64_t, m->tensors.n + 1);
+    MovedParam *all = ARENA_ARRAY(l->a, MovedParam, m->tensors.n + 1);
     bool *trained = ARENA_ARRAY(l->a, bool, m->tensors.n + 1);
-    for (int i = 0; i < m->tensors.n; i++)
+    for (int i = 0; i < m->tensors.n; i++) {
         m->tensors.at[i]->mark = i;
+        all[i].at = i;
+        all[i].bytes = type_bytes(&m->tensors.at[i]->type);
+    }
+    find_back(l->drop->g, all);
     for (int i = 0; i < m->tensors.n; i++) {
         const Tensor *t = m->tensors.at[i];
-        if (t->kind == TENSOR_opt)
-            states[t->owner->mark] += type_bytes(&t->type);
+        if (t->kind == TENSOR_opt) {
+            all[t->owner->mark].states.bytes += all[i].bytes;
+            all[t->owner->mark].states.n++;
+        }
         if (t->kind == TENSOR_grad)
             trained[t->owner->mark] = true;
     }
-    for (int i = 0; i < m->tensors.n; i++) {
-        int64_t bytes = type_bytes(&m->tensors.at[i]->type);
+    for (int i = 0; i < m->tensors.n; i++)
         if (trained[i])
-            vec_push(l->a, &l->params, ((MovedParam){i, bytes, states[i]}));
-    }
+            vec_push(l->a, &l->params, all[i]);
     if (l->params.n)
         qsort(l->params.at, (size_t)l->params.n, sizeof(MovedParam), by_bytes);
     while (l->params.n &&
@@ -114,33 +136,51 @@ stashed(Make *k)
 /* ---- rungs ---- */
 
 static double
+larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+static double
 above(double x, double y)
 {
     return x > y ? x - y : 0;
 }
 
-/* Bytes that move: values of the stash, parameters, their states. */
-typedef struct Bytes {
-    int64_t values, weights, states;
-} Bytes;
+/* What moves: values of the stash, parameters and their states; `back`: the
+ * parameters that the backward pass reads. */
+typedef struct Moves {
+    CopyQueue values, weights, back, states;
+} Moves;
+
+static CopyQueue
+joined(CopyQueue x, CopyQueue y)
+{
+    return (CopyQueue){x.bytes + y.bytes, x.n + y.n};
+}
+
+static double
+queue_ns(const Link *l, CopyQueue q, double rate)
+{
+    return (double)q.bytes / rate + q.n * l->latency_ns;
+}
 
 /* What a step waits for copies at least. */
 static int64_t
-least_stall(const Make *k, const Rung *r, const Bytes *b)
+least_stall(const Make *k, const Rung *r, const Moves *m)
 {
     Link l = k->link;
-    double values = (double)b->values, weights = (double)b->weights;
-    double forward = values / l.out > weights / l.in ? values / l.out
-                                                     : weights / l.in;
+    double forward = larger(queue_ns(&l, m->values, l.out),
+                            queue_ns(&l, m->weights, l.in));
     double first = above(forward, k->forward);
-    double back = (values + weights) / l.in;
+    double back = queue_ns(&l, joined(m->values, m->back), l.in);
     double backward = k->backward + (double)r->ns;
-    double update = weights + (double)b->states;
-    double most = update / (l.out < l.in ? l.out : l.in);
-    most = 2 * update / l.both > most ? 2 * update / l.both : most;
+    CopyQueue update = joined(m->weights, m->states);
+    double most = queue_ns(&l, update, l.out < l.in ? l.out : l.in);
+    most = larger(most, 2 * (double)update.bytes / l.both);
     if (r->early) /* states move while the backward pass computes */
-        return cost_whole(first + above(back > most ? back : most,
-                                        backward + k->update));
+        return cost_whole(
+            first + above(larger(back, most), backward + k->update));
     double pass = first + above(back, backward);
     return cost_whole(pass * (double)k->l->batches + above(most, k->update));
 }
@@ -164,17 +204,21 @@ prefix(const Drop *d, const Values *list, int part, int64_t *bytes)
 /* Level 0: no parameter; up to PARAMS: states of a part of them; beyond: all
  * states, and a part of the parameters themselves. */
 static void
-set_level(const Ladder *l, Rung *r, int level, Bytes *b)
+set_level(const Ladder *l, Rung *r, int level, Moves *m)
 {
     int all = l->params.n;
     int states = level < PARAMS ? level : PARAMS;
     r->states = (all * states + PARAMS - 1) / PARAMS;
     r->weights = (all * (level - states) + PARAMS - 1) / PARAMS;
-    b->states = b->weights = 0;
     for (int i = 0; i < r->states; i++)
-        b->states += l->params.at[i].states;
-    for (int i = 0; i < r->weights; i++)
-        b->weights += l->params.at[i].bytes;
+        m->states = joined(m->states, l->params.at[i].states);
+    for (int i = 0; i < r->weights; i++) {
+        const MovedParam *p = &l->params.at[i];
+        CopyQueue weight = {p->bytes, 1};
+        m->weights = joined(m->weights, weight);
+        if (p->back)
+            m->back = joined(m->back, weight);
+    }
 }
 
 static bool
@@ -198,7 +242,7 @@ slot_bytes(const Make *k, const Rung *r, int slots)
             continue;
         bool weight = r->weights > 0 &&
                       is_large(p, &l->params.at[r->weights - 1]);
-        now[n++ % slots] = p->states + (weight ? p->bytes : 0);
+        now[n++ % slots] = p->states.bytes + (weight ? p->bytes : 0);
         int64_t sum = 0;
         for (int s = 0; s < slots; s++)
             sum += now[s];
@@ -217,17 +261,21 @@ static void
 add_rungs(Make *k, const Rung *base, const Values *list, int part, int level)
 {
     Ladder *l = k->l;
-    Bytes b = {0};
+    Moves m = {0};
     Rung r = *base;
-    r.n_moved = part ? prefix(l->drop, list, part, &b.values) : 0;
+    r.n_moved = part ? prefix(l->drop, list, part, &m.values.bytes) : 0;
     r.moved = list->at;
-    set_level(l, &r, level, &b);
-    if (b.values + b.states + b.weights == 0)
+    m.values.n = r.n_moved;
+    set_level(l, &r, level, &m);
+    int64_t off = m.states.bytes + m.weights.bytes;
+    if (m.values.bytes + off == 0)
         return;
-    r.kept -= b.values;
-    r.load -= b.values;
-    r.others -= b.states + b.weights;
-    r.stall = least_stall(k, base, &b);
+    r.kept -= m.values.bytes;
+    r.load -= m.values.bytes;
+    r.others -= off;
+    if (k->space == SPACE_disk)
+        r.others += storage_room_for(m.values.bytes + off);
+    r.stall = least_stall(k, base, &m);
     r.total = -1;
     for (int i = 0; i < N_AHEADS; i++) {
         int n_slots = base->early ? 1 : slots_of(aheads[i]);
@@ -281,7 +329,8 @@ moves_add(Ladder *l, const Module *kept)
     Space space = moves_space(l->m);
     if (space == SPACE_device)
         return;
-    Make k = {.l = l, .link = machine_link(machine_of(l->m), space)};
+    Make k = {.l = l, .space = space};
+    k.link = machine_link(machine_of(l->m), space);
     k.forward = graph_ns(kept, "forward");
     k.backward = graph_ns(kept, "backward");
     k.update = graph_ns(kept, "update");
