@@ -95,6 +95,33 @@ prepare(EvalRun *r)
     return ok;
 }
 
+/* A step may update a parameter in its backward pass; then no tensor is there
+ * to be written. */
+static bool
+keeps_gradients(EvalRun *r)
+{
+    const Module *m = r->module;
+    Session *s = r->s;
+    for (int i = 0; i < m->tensors.n; i++)
+        m->tensors.at[i]->mark = 0;
+    for (int i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->kind == TENSOR_grad)
+            m->tensors.at[i]->owner->mark = 1;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->kind != TENSOR_param || t->mark)
+            continue;
+        diag_error(s->diag, (Span){0},
+                   "--grads: %s is updated in the backward pass, so its "
+                   "gradient is not kept",
+                   t->name);
+        diag_note(s->diag, (Span){0},
+                  "the model compiled with --grads keeps them all");
+        return false;
+    }
+    return true;
+}
+
 /* ---- running ---- */
 
 /* A flag's whole number; *out keeps its value where the flag is not there. */
@@ -185,7 +212,8 @@ cmd_eval(Session *s)
         !read_number(s, "--seed", o->seed, 0, &given))
         return STATUS_USAGE;
     r.module = load(s, path, &seed);
-    if (!r.module || !prepare(&r))
+    if (!r.module || !prepare(&r) ||
+        (o->grads && r.trains && !keeps_gradients(&r)))
         return STATUS_INPUT;
     if (r.trains && r.module->train && r.module->train->accumulate > 1)
         r.microbatches = r.module->train->accumulate;

@@ -499,11 +499,11 @@ check_model(Trainer *t)
     if (!t->flags.grads || (grads && grads == count_kind(t->model, EDL_PARAM)))
         return EDL_OK;
     return edl_error(&t->error, EDL_EUNSUPPORTED,
-                     grads ? "--grads: under its limit the model keeps some "
-                             "gradients for a moment only; compile it with "
-                             "--grads"
-                           : "--grads: the model was compiled without "
-                             "gradients");
+                     t->model->step
+                         ? "--grads: under its limit the model keeps gradients "
+                           "for a moment only; compile it with --grads"
+                         : "--grads: the model was compiled without "
+                           "gradients");
 }
 
 static EdlStatus

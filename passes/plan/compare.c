@@ -104,7 +104,7 @@ node_key(Compare *c, const Node *n)
 
 typedef struct Entry {
     const char *key, *text;
-    bool moves_nothing; /* a read, a view */
+    bool moves_nothing; /* a read, a view, a group beside its nodes */
     int at;             /* position in its graph */
     int other;          /* of the same node in the other module, -1: none */
 } Entry;
@@ -117,7 +117,7 @@ typedef struct Listing {
 static bool
 is_light(const Node *n)
 {
-    return n->op == OP_read || n->op == OP_const ||
+    return n->op == OP_read || n->op == OP_const || n->body ||
            (op_info[n->op].flags & OP_VIEW);
 }
 

@@ -10,7 +10,7 @@ typedef struct Compare {
     FILE *to;
     bool titled; /* the section has its title */
     const char *title;
-    Map planned; /* names of values whose change the plan section says */
+    Map planned; /* names of values and parameters whose change the plan section says */
     int n_planned;
 } Compare;
 
@@ -22,6 +22,8 @@ void compare_section(Compare *c, const char *title);
 /* Totals; and by block what is now made again, moved, kept. */
 void compare_plan(Compare *c);
 void compare_tensors(Compare *c);
+/* The parameter that an optimizer's node changes; NULL of other nodes. */
+const Tensor *compare_updated(const Node *n);
 /* Whether compare_plan has said what a node of either module is there for. */
 bool compare_is_planned(const Compare *c, const Node *n);
 /* Two lines differ in nothing but whether copies are read and where values

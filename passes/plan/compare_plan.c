@@ -2,12 +2,14 @@
 #include "passes/plan/compare_parts.h"
 
 #include "passes/plan/flow.h"
+#include "passes/plan/order.h"
 #include "passes/plan/report.h"
 
 #include <ctype.h>
 
-/* What becomes of a value for the backward pass; 0: nothing. */
-enum { NOTHING, KEPT, MOVED, AGAIN };
+/* What becomes of a value for the backward pass, or when a parameter changes;
+ * 0: nothing. */
+enum { NOTHING, KEPT, MOVED, AGAIN, LATE, EARLY };
 
 typedef struct Fact {
     const char *name, *block;
@@ -39,6 +41,8 @@ add_fact(Plan *p, const char *name, const char *block, int fate, bool old)
     }
     Fact *f = &p->facts.at[at - 1];
     int *now = old ? &f->old : &f->new;
+    if (fate == EARLY)
+        f->block = block;
     if (fate > *now)
         *now = fate;
 }
@@ -59,11 +63,26 @@ add_node(Plan *p, const Node *n, bool old)
 }
 
 static void
+add_updates(Plan *p, const Graph *g, bool old)
+{
+    graph_each(g, n) {
+        if (n->body)
+            add_updates(p, n->body, old);
+        const Tensor *t = compare_updated(n);
+        if (t)
+            add_fact(p, t->name, n->block,
+                     n->phase == PHASE_backward ? EARLY : LATE, old);
+    }
+}
+
+static void
 add_module(Plan *p, const Module *m, bool old)
 {
-    for (int i = 0; i < m->graphs.n; i++)
+    for (int i = 0; i < m->graphs.n; i++) {
         graph_each(m->graphs.at[i], n)
             add_node(p, n, old);
+        add_updates(p, m->graphs.at[i], old);
+    }
 }
 
 /* Whether a module computes it at all. */
@@ -83,6 +102,8 @@ typedef enum {
     CHANGE_kept,
     CHANGE_not_again,
     CHANGE_not_kept,
+    CHANGE_early,
+    CHANGE_late,
     CHANGE_COUNT
 } Change;
 
@@ -92,11 +113,15 @@ static const char *const change_text[CHANGE_COUNT] = {
     [CHANGE_back] = "kept again",
     [CHANGE_kept] = "now kept",
     [CHANGE_not_again] = "no longer made again",
-    [CHANGE_not_kept] = "no longer kept"};
+    [CHANGE_not_kept] = "no longer kept",
+    [CHANGE_early] = "now updated in the backward pass",
+    [CHANGE_late] = "now updated after the backward pass"};
 
 static Change
 change_of(const Fact *f)
 {
+    if (f->new >= LATE)
+        return f->new == EARLY ? CHANGE_early : CHANGE_late;
     if (f->new == AGAIN)
         return CHANGE_again;
     if (f->new == MOVED)
@@ -109,7 +134,9 @@ change_of(const Fact *f)
 static bool
 is_change(const Compare *c, const Fact *f)
 {
-    return f->old != f->new &&is_there(c->old, f->name, f->old) &&
+    if (f->old >= LATE || f->new >= LATE)
+        return f->old != f->new && f->old && f->new;
+    return f->old != f->new && is_there(c->old, f->name, f->old) &&
            is_there(c->new, f->name, f->new);
 }
 
@@ -245,10 +272,27 @@ compare_plan(Compare *c)
 
 /* ---- what the section has said already ---- */
 
+const Tensor *
+compare_updated(const Node *n)
+{
+    return op_info[n->op].flags & OP_OPTIMIZER ? order_tensor(n->args[0])
+                                               : NULL;
+}
+
+/* Its update or its gradient, where that has moved. */
+static bool
+is_update(const Compare *c, const Node *n)
+{
+    const Tensor *t = compare_updated(n);
+    if (n->op == OP_accumulate)
+        t = n->tensor->owner;
+    return t && map_get(&c->planned, t->name);
+}
+
 bool
 compare_is_planned(const Compare *c, const Node *n)
 {
-    if (n->recomputed)
+    if (n->recomputed || is_update(c, n))
         return true;
     const Graph *g = n->graph;
     if (g->owner && g->owner->recomputed)
