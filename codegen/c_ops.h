@@ -63,6 +63,19 @@ void c_learning_rate(Cg *cg, const Node *n);
 /* One row of cells for the nodes of a row or reduce group (codegen/c_row.c):
  * axes: bit i: axis i is reduced. Binds the results. */
 void row_node(Cells *c, const Node *n);
+/* codegen/c_columns.c: sums down columns in a group of rows, and accumulates of
+ * them. */
+bool is_column_sum(const Node *b);
+/* Adds what the sum adds up to the part of the piece. `at`: where the parts of
+ * the next sum begin in the scratch; from 0. */
+void column_sum(Cells *c, const Node *sum, int64_t *at);
+/* Before the rows of a piece: its parts are 0. */
+void column_sums_clear(Kernel *k);
+/* The kernel that adds up the parts. */
+void column_sums_total(Cg *cg, const Node *n);
+/* Folds down columns (codegen/c_reduce.c): inner dimensions, the last of which
+ * stays. */
+void columns_emit(Cells *c);
 /* log(sum(exp(x))) of a row. */
 int row_lse(Cells *c, const Value *x, const char *name);
 int row_lse_cell(Cells *c, int x, const char *name);

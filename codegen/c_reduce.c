@@ -162,8 +162,8 @@ emit_block(Cells *c, int64_t n)
 }
 
 /* Pieces are (row, block of columns). */
-static void
-emit_column_kernel(Cells *c)
+void
+columns_emit(Cells *c)
 {
     Kernel *k = c->k;
     Loops *s = c->loops;
@@ -236,7 +236,7 @@ reduce_body(Kernel *k)
         if (k->cg->cuda)
             cuda_columns_emit(&c);
         else
-            emit_column_kernel(&c);
+            columns_emit(&c);
         return;
     }
     if (down) {

@@ -1,6 +1,7 @@
 /* Rows: norms, softmax and reductions along inner axes, with elementwise work
  * around them. */
 #include "codegen/c_ops.h"
+#include "ir/scratch.h"
 
 #include <inttypes.h>
 
@@ -354,7 +355,7 @@ row_axis(const Node *n, const Type *t)
     return t->rank - 1;
 }
 
-/* The kernel is called after the largest of its results. */
+/* The kernel is called after the largest of its results, or its sum. */
 static const char *
 row_path(const Node *n)
 {
@@ -363,6 +364,10 @@ row_path(const Node *n)
         if (!best ||
             type_elements(&n->results[i]->type) > type_elements(&best->type))
             best = n->results[i];
+    if (!best && sum_rows(n))
+        graph_each(n->body, b)
+            if (sums_down(b))
+                return b->results[0]->name;
     return best ? best->name : "rows";
 }
 
@@ -376,9 +381,14 @@ row_body(Kernel *k)
         axes = 0;
     Loops s = loops_new(k, &t, axes);
     Cells c = cells_new(k, &s);
+    int64_t at = 0, part = sum_rows(n);
     if (n->op == OP_fused) {
         graph_each(n->body, b) {
-            if (b->op == OP_write || b->op == OP_accumulate)
+            if (sums_down(b))
+                column_sum(&c, b, &at);
+            else if (is_column_sum(b))
+                continue;
+            else if (b->op == OP_write || b->op == OP_accumulate)
                 cells_write(&c, b, loops_tensor(&s, b->tensor, true));
             else
                 row_node(&c, b);
@@ -392,7 +402,12 @@ row_body(Kernel *k)
                      n->op == OP_fused ? "group" : op_info[n->op].name,
                      t.rank ? t.dim[row_axis(n, &t)] : 1);
     cells_settle(&c);
-    loops_open(&s);
+    if (part) {
+        column_sums_clear(k);
+        loops_open_rows(&s, part);
+    } else {
+        loops_open(&s);
+    }
     cells_emit(&c);
     loops_close(&s);
 }
@@ -400,6 +415,10 @@ row_body(Kernel *k)
 void
 c_row(Cg *cg, const Node *n)
 {
+    if (cg->cuda && sum_rows(n))
+        cg_refuse(cg, n, "has sums down columns, which rows have no CUDA for");
     kernel_emit(cg, n, n->op == OP_fused ? "row" : op_info[n->op].name,
                 row_path(n), row_body, NULL);
+    if (sum_rows(n))
+        column_sums_total(cg, n);
 }

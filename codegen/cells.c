@@ -108,12 +108,23 @@ cells_uniform(Cells *c, const char *key, int index)
                               .in = {index}});
 }
 
+static void
+add_store(Cells *c, CellStore s)
+{
+    c->cell.at[s.cell].uses++;
+    vec_push(c->k->cg->arena, &c->stores, s);
+}
+
 void
 cells_store(Cells *c, int cell, int access)
 {
-    c->cell.at[cell].uses++;
-    CellStore s = {cell, access};
-    vec_push(c->k->cg->arena, &c->stores, s);
+    add_store(c, (CellStore){cell, access, false});
+}
+
+void
+cells_add(Cells *c, int cell, int access)
+{
+    add_store(c, (CellStore){cell, access, true});
 }
 
 void
@@ -378,6 +389,10 @@ cells_put(Cells *c, const CellStore *s)
     const Cell *cell = &c->cell.at[s->cell];
     bool exact = c->k->cg->cuda && cell->dtype == DT_bf16 &&
                  a->dtype == DT_bf16 && cell->kind != CELL_literal;
+    if (s->adds) {
+        emit_line(&c->k->out, "%s += %s;", to, cell->now);
+        return;
+    }
     emit_set(&c->k->out, to,
              exact ? arena_printf(c->k->cg->arena, "edl_bf16_bits(%s)", cell->now)
                    : c_store(c->k->cg->arena, a->dtype, cell->now));
@@ -527,7 +542,7 @@ keep_stored(Cells *c, int level)
     for (int i = 0; i < c->stores.n; i++) {
         const CellStore *s = &c->stores.at[i];
         Cell *cell = &c->cell.at[s->cell];
-        if (cell->kind == CELL_expr && cell->full &&
+        if (cell->kind == CELL_expr && cell->full && !s->adds &&
             cells_store_is_full(c, s) && cells_store_level(c, s) == level &&
             c->loops->access.at[s->access].dtype == cell->dtype)
             cell->kept = s->access + 1;

@@ -44,6 +44,7 @@ typedef struct Cell {
 
 typedef struct CellStore {
     int cell, access;
+    bool adds; /* to what is there */
 } CellStore;
 
 /* A value and its cell. */
@@ -78,6 +79,7 @@ int cells_fold(Cells *c, FoldKind fold, const char *path, int in);
 /* The random number in [0, 1) of the element with this index. */
 int cells_uniform(Cells *c, const char *key, int index);
 void cells_store(Cells *c, int cell, int access);
+void cells_add(Cells *c, int cell, int access);
 
 /* The cell of an operand: what cells_bind said, a printed constant, or a load
  * of it. */

@@ -118,6 +118,77 @@ of_reduce(const Node *n)
     return bytes;
 }
 
+/* ---- sums down columns beside rows ---- */
+
+bool
+sums_down(const Node *n)
+{
+    if (n->op != OP_reduce_sum)
+        return false;
+    const Attr *axes = node_attr(n, "axes");
+    const Type *x = &n->args[0]->type;
+    if (!axes || x->rank < 2 || axes->i != x->rank - 1)
+        return false;
+    for (int64_t i = 0; i < axes->i; i++)
+        if (axes->list[i] == x->rank - 1)
+            return false;
+    return x->dtype == DT_f32 || x->dtype == DT_f64;
+}
+
+static const Node *
+first_down(const Node *n)
+{
+    if (n->op == OP_fused)
+        graph_each(n->body, b)
+            if (sums_down(b))
+                return b;
+    return NULL;
+}
+
+static int64_t
+rows_of(const Node *sum)
+{
+    const Type *x = &sum->args[0]->type;
+    return type_elements(x) / x->dim[x->rank - 1];
+}
+
+/* Parts are work enough for a piece, few enough to add up, and their sums are
+ * much less than the rows. */
+int64_t
+sum_rows(const Node *n)
+{
+    enum { ELEMENTS = 8192, LEAST = 32, MOST = 64 };
+    const Node *sum = first_down(n);
+    if (!sum)
+        return 0;
+    int64_t rows = rows_of(sum), part = LEAST;
+    int64_t width = type_elements(&sum->args[0]->type) / rows;
+    if (rows * width <= 2 * ELEMENTS)
+        return rows;
+    if (part < (rows + MOST - 1) / MOST)
+        part = (rows + MOST - 1) / MOST;
+    if (part < ELEMENTS / width)
+        part = ELEMENTS / width;
+    return part < rows ? part : rows;
+}
+
+int64_t
+sum_row_parts(const Node *n)
+{
+    int64_t part = sum_rows(n);
+    return part ? (rows_of(first_down(n)) + part - 1) / part : 0;
+}
+
+static int64_t
+of_row(const Node *n)
+{
+    int64_t bytes = 0, parts = sum_row_parts(n);
+    graph_each(n->body, b)
+        if (sums_down(b))
+            bytes += scratch_part(parts * type_bytes(&b->results[0]->type));
+    return bytes;
+}
+
 /* ---- products on a device ---- */
 
 /* Enough to cut the sum of a product in four, or what its library likes. */
@@ -360,6 +431,8 @@ node_scratch(const Node *n)
         return of_head(n);
     if (strcmp(kind, "reduce") == 0)
         return of_reduce(n);
+    if (strcmp(kind, "row") == 0)
+        return of_row(n);
     if ((n->op == OP_matmul || strcmp(kind, "matmul") == 0) && on_device(n))
         return of_matmul(n);
     return n->op == OP_reduce_sum ? of_sum(n, sum_parts(n)) : 0;

@@ -25,6 +25,8 @@ int64_t scratch_part(int64_t bytes);
  * fused, kind head: the logits of a chunk, rows of V f32 (scratch_logits), of
  * all rows at most; one f32 a row; of the CUDA target then scratch_slopes, and the
  * workspace of its products.
+ * fused, kind row: of its sums down columns, in order, those of all parts
+ * (sum_rows).
  * matmul of the CUDA target: the product or a part of it, where it has no
  * other place; the workspace.
  * attention_grad of the CUDA target: a f32 a query, which the kernel of dq
@@ -40,6 +42,16 @@ int64_t sum_blocks(const Node *n);
  * parts' sums lie in scratch: of the first sum, of the next, ...; each all of
  * part 0, of part 1, ... in row-major order. */
 int64_t sum_parts(const Node *n);
+
+/* Is it a sum over all axes but the last, of f32 or f64? A group of kind row may
+ * hold such sums of what it reads or makes, each read by accumulates alone. */
+bool sums_down(const Node *n);
+/* So many rows are a part of the sums down columns of a group of kind row: each
+ * part is added up by itself, row by row, then the parts, in order. 0: it has
+ * none. */
+int64_t sum_rows(const Node *n);
+/* How many parts they are. */
+int64_t sum_row_parts(const Node *n);
 
 /* Bytes that a product of m by n may use beside its operands, on a device. */
 int64_t scratch_product(int64_t m, int64_t n);

@@ -1,4 +1,5 @@
 /* What the kinds of groups may hold: docs/ir.md, "Fused groups". */
+#include "ir/scratch.h"
 #include "ir/verify_check.h"
 
 static bool
@@ -66,12 +67,39 @@ is_row(const Node *n)
     return node_int(n, "axis", x->type.rank - 1) == x->type.rank - 1;
 }
 
+/* A sum down columns goes into gradients, and nothing else reads it. */
+static void
+row_sum(Verifier *v, const Node *fused, const Node *sum)
+{
+    bool good = true;
+    graph_each(fused->body, n)
+        for (int i = 0; i < n->n_args; i++)
+            good &= n->args[i] != sum->results[0] || n->op == OP_accumulate;
+    for (int i = 0; i < fused->n_results; i++)
+        good &= fused->results[i] != sum->results[0];
+    verify_at(v, sum);
+    if (!good)
+        verify_fault(v, "only accumulate reads %s in a group of kind row",
+                     sum->results[0]->name);
+}
+
+static bool
+stores_sum(const Node *n)
+{
+    const Node *def = n->args[0]->def;
+    return n->op == OP_accumulate && def->graph == n->graph && sums_down(def);
+}
+
 static void
 row(Verifier *v, const Node *fused)
 {
-    graph_each(fused->body, n)
-        if (!is_element(n) && !is_neutral(n) && !is_row(n))
+    graph_each(fused->body, n) {
+        if (sums_down(n))
+            row_sum(v, fused, n);
+        else if (!is_element(n) && !is_neutral(n) && !is_row(n) &&
+                 !(n->n_args && stores_sum(n)))
             wrong(v, n, "row");
+    }
 }
 
 static void

@@ -2,11 +2,12 @@
  * save most: products with what follows them, rows around norms and
  * softmaxes, column sums, what is left of elementwise chains. Each group grows
  * from a seed in program order, first by readers, then by operands that only
- * it reads; a node is never computed twice. */
+ * it reads; a node is never computed twice. At last column sums join rows. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
 
+#include "passes/fuse_columns.h"
 #include "passes/fuse_group.h"
 #include "passes/fuse_rules.h"
 #include "passes/fuse_sums.h"
@@ -127,6 +128,8 @@ pass_fuse(Module *m)
         Fuse *f = fuse_new(a, m->graphs.at[i]);
         for (int r = 0; r < fuse_n_rules; r++)
             form(f, &fuse_rules[r]);
+        if (!module_option_is(m, "target", "cuda"))
+            fuse_columns(f);
         make_groups(f);
         arena_free(a);
     }
