@@ -11,6 +11,8 @@ typedef struct Layout {
     int closed_for_user; /* braces whose own end may still come */
     const Token *head;   /* the first of the statement that is being read */
     int head_col;        /* where its line begins */
+    const Token *wrong;  /* the first of the last one in which a bracket was
+                          * closed by another's end */
     bool line_start;
     bool give_up;
 } Layout;
@@ -93,6 +95,14 @@ report_unclosed(Layout *l, const Token *t)
     diag_note(l->scan->diag, open->at, "to close this '%c'", open->kind);
 }
 
+/* What else the statement closes is no news. */
+static void
+report_wrong(Layout *l, const Token *t)
+{
+    report_unclosed(l, t);
+    l->wrong = l->head;
+}
+
 /* Parentheses and square brackets end before what no expression holds. What
  * stood in them since is no news to the user. */
 static void
@@ -156,7 +166,7 @@ close_nothing(Layout *l, const Token *t)
 {
     const Token *open = innermost(l);
     if (open && open->kind != '{') {
-        report_unclosed(l, t); /* `(a]`: the user took the wrong one */
+        report_wrong(l, t); /* `(a]`: the user took the wrong one */
         emit_missing(l, TC_PUNCT, closer_of(open)[0], t);
         l->open.n--;
         return;
@@ -165,7 +175,8 @@ close_nothing(Layout *l, const Token *t)
         l->closed_for_user--;
         return;
     }
-    diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
+    if (t->kind == '}' || l->wrong != l->head)
+        diag_error(l->scan->diag, t->at, "'%c' closes nothing", t->kind);
     if (t->kind != '}') { /* the grammar gives the statement up */
         emit(l, t);
         l->out->at[l->out->n - 1].flags |= TOK_REPORTED;
@@ -182,7 +193,7 @@ close_bracket(Layout *l, const Token *t)
         return;
     }
     if (closer_of(innermost(l))[0] != t->kind)
-        report_unclosed(l, t);
+        report_wrong(l, t);
     while (closer_of(innermost(l))[0] != t->kind)
         close_missing(l, t);
     l->open.n--;
@@ -297,6 +308,32 @@ newline(Layout *l, int i)
     end_statement(l, t);
 }
 
+/* Where the line of a statement that begins at i ends. */
+static int
+end_of(const Scan *s, int i)
+{
+    int depth = 0;
+    for (;; i++) {
+        const Token *t = &s->tokens.at[i];
+        depth += (t->flags & TOK_OPENS) ? 1 : (t->flags & TOK_CLOSES) ? -1 : 0;
+        bool goes_on = depth > 0 || (i > 0 && (t[-1].flags & TOK_CONTINUES));
+        if (t->class == TC_END || (ends_line(t) && !goes_on))
+            return i;
+    }
+}
+
+/* A constant in a block, which the user did not move in, and not what comes
+ * behind a block without its end: the block goes on. */
+static bool
+is_in_block(const Layout *l, int i)
+{
+    const Token *t = &l->scan->tokens.at[i];
+    if (!innermost(l) || !(is_reserved(t, "const") || is_reserved(t, "dim")))
+        return false;
+    const Token *next = next_word(l->scan, end_of(l->scan, i));
+    return next->kind == '}' || (next->class != TC_END && next->at.col > 1);
+}
+
 static void
 one_token(Layout *l, int i)
 {
@@ -307,7 +344,8 @@ one_token(Layout *l, int i)
     }
     if (t->class == TC_COMMENT)
         return;
-    if (l->line_start && (t->flags & TOK_DECLARATION) && t->at.col == 1)
+    if (l->line_start && (t->flags & TOK_DECLARATION) && t->at.col == 1 &&
+        !is_in_block(l, i))
         close_all(l, t);
     else if (l->line_start && (t->flags & (TOK_DECLARATION | TOK_STATEMENT)))
         close_expressions(l, t);

@@ -40,7 +40,7 @@ verify_run(Verifier *v, const Node *n)
 
 /* ---- waits; Value.mark of a copy's result: is it waited for? ---- */
 
-enum { UNDER_WAY = 1, DONE = 2 };
+enum { UNDER_WAY = 1, DONE = 2, REPORTED = 3 };
 
 static void
 verify_wait(Verifier *v, const Node *n)
@@ -53,17 +53,21 @@ verify_wait(Verifier *v, const Node *n)
                      x->def->args[0]->name, n->args[1]->name);
     else if (x->mark == DONE)
         verify_fault(v, "%s is waited for twice", x->name);
-    else
+    else if (x->mark != REPORTED)
         x->mark = DONE;
 }
 
+/* The first that reads it says so, and nobody else. */
 static void
 verify_use(Verifier *v, const Node *n)
 {
-    for (int i = 0; i < n->n_args; i++)
-        if (n->args[i]->mark == UNDER_WAY)
-            verify_fault(v, "reads %s, which is not waited for",
-                         n->args[i]->name);
+    for (int i = 0; i < n->n_args; i++) {
+        Value *x = n->args[i];
+        if (x->mark != UNDER_WAY)
+            continue;
+        verify_fault(v, "reads %s, which is not waited for", x->name);
+        x->mark = REPORTED;
+    }
 }
 
 /* What a tensor off the device holds comes there by a copy. */
@@ -101,9 +105,11 @@ verify_stores(Verifier *v, const Graph *g)
     }
 }
 
+/* How long bytes are wanted follows from the waits. */
 void
 verify_copies(Verifier *v, Graph *g)
 {
+    int before = v->faults;
     if (!verify_is_placed(v->m))
         return;
     graph_forget(g);
@@ -120,5 +126,6 @@ verify_copies(Verifier *v, Graph *g)
     }
     verify_under_way(v, g);
     verify_stores(v, g);
+    v->unsound |= v->faults != before;
     graph_forget(g);
 }

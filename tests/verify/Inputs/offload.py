@@ -80,12 +80,12 @@ def place_of(t, what):
 # ---- one thing wrong ----
 
 def no_wait(t):
-    """a.in: is never waited for"""
+    """: reads h_0.mlp.a.in, which is not waited for"""
     return in_graph(t, "backward", r"^  wait h_0.mlp.a.in, h_0.mlp.a\n", "")
 
 
 def no_wait_out(t):
-    """is never waited for"""
+    """: reads h_0.mlp.a.out, which is not waited for"""
     return in_graph(t, "forward", r"^  wait h_0.mlp.a.out, h_0.mlp.a\n", "")
 
 
