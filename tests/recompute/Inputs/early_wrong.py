@@ -14,9 +14,22 @@ def run(*args):
                           stderr=subprocess.STDOUT, text=True)
 
 
-def smallest():
-    said = run(edlc, "plan", source, "--model=wide", "--memory=1").stdout
+def smallest(*flags):
+    said = run(edlc, "plan", source, "--model=wide", "--memory=1",
+               *flags).stdout
     return re.search(r"smallest limit that works is (\d+)", said)[1]
+
+
+def schedule(*flags):
+    """The tightest, without its table."""
+    assert run(edlc, source, "--model=wide", f"--memory={smallest(*flags)}",
+               *flags, "-o", folder).returncode == 0
+    good = without_table(open(f"{folder}/wide.sched").read())
+    open(f"{folder}/good.sched", "w").write(good)
+    r = run(edlc, source, f"--schedule={folder}/good.sched", "-o",
+            f"{folder}/good")
+    assert r.returncode == 0, r.stdout
+    return good
 
 
 def without_table(text):
@@ -77,6 +90,31 @@ def before_a_reader(text):
         "overwrites l.1.up.w, which is read later"
 
 
+def new_weight(text):
+    """With weights in another space: what goes back comes again, and is read
+    for the old."""
+    w, again = "l.1.up.w", "l.1.up.w.again"
+    wait = f"    wait {w}.in, {w}\n"
+    start = text.index("\ngraph backward {\n")
+    forward, text = text[:start], text[start:]
+    reader = text.rindex("  block", 0, text.index(wait))
+    update = text.rindex("  block", 0, text.index(f"    wait {w}.m.in, "))
+    end = text.index("\n  }\n", update) + 5
+    early, late = text[update:end], text[reader:update] + text[end:]
+    out = find(late, rf"^    {w}\.out = offload .*\n")
+    back = [f"    wait {w}.out, {w}.in\n", f"    write {w} = {w}.out\n"]
+    for line in (wait, out, *back):
+        late = late.replace(line, "", 1)
+    fetch = f"    {again} = fetch {w}.out (queue = 1) : f32[256,512]\n" \
+        f"    wait {again}, {w}.out\n"
+    line = find(late, rf"^ *\S+ = fused .*{w}\.in, .*\n")
+    late = late.replace(line, line[:-1] + HERE + "\n", 1)
+    late = late.replace(f"{w}.in", again)
+    return forward + text[:reader] + "  block l.1 {\n" + wait + "  }\n" + \
+        early + "  block l.1 {\n" + out + back[0] + fetch + back[1] + \
+        "  }\n" + late, f"reads {again}, which an optimizer has changed"
+
+
 def in_the_update(text):
     line = early_of(text, "l.1.up.w")
     grad = line.split()[2][:-1]
@@ -103,14 +141,8 @@ def check(name, text, want):
     assert not at or f"{name}.sched:{at[0]}:" in r.stdout, (name, at, r.stdout)
 
 
-low = smallest()
-assert run(edlc, source, "--model=wide", f"--memory={low}", "-o",
-           folder).returncode == 0
-whole = open(f"{folder}/wide.sched").read()
-good = without_table(whole)
-open(f"{folder}/good.sched", "w").write(good)
-r = run(edlc, source, f"--schedule={folder}/good.sched", "-o", f"{folder}/good")
-assert r.returncode == 0, r.stdout
+good = schedule()
 for f in (drop, twice, another_gradient, in_the_update, with_microbatches,
           before_a_reader):
     check(f.__name__, *f(good))
+check(new_weight.__name__, *new_weight(schedule("--offload=host")))
