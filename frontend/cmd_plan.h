@@ -36,6 +36,8 @@ const char *plan_line_type(Arena *a, const ReportLine *l);
 
 void plan_json(const PlanView *p);
 void plan_kernels(const PlanView *p);
+/* The same as a json_t *, which the caller takes over. */
+struct json_t *plan_kernels_json(const PlanView *p);
 /* False after an error. */
 bool plan_report(PlanView *p, const char *path);
 bool plan_trace(PlanView *p, const char *path);

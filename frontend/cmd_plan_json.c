@@ -109,6 +109,8 @@ plan_json(const PlanView *p)
     json_object_set_new(top, "early", json_early(&p->summary));
     if (p->curve.at.n > 0)
         json_object_set_new(top, "curve", json_curve(&p->curve));
+    if (p->s->options->kernels)
+        json_object_set_new(top, "kernels", plan_kernels_json(p));
     json_object_set_new(top, "peak", json_peak(&p->report));
     json_object_set_new(top, "largest", json_largest(p->s, &p->report));
     json_dumpf(top, stdout, JSON_INDENT(2));

@@ -2,9 +2,9 @@
  * the machine needs for that at the least. Kernels of blocks that are alike
  * are one line. */
 #include "frontend/cmd_plan.h"
-#include "ir/work.h"
-#include "passes/plan/machine.h"
+#include "passes/plan/cost.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -92,6 +92,31 @@ by_time(const void *a, const void *b)
 }
 
 static void
+add_all(Line *all, const Line *l)
+{
+    all->calls += l->calls;
+    all->bytes += l->bytes;
+    all->flops += l->flops;
+    all->other += l->other;
+    all->ns += l->ns;
+}
+
+static Table
+find_kernels(const PlanView *p)
+{
+    Table t = {.a = p->s->arena, .machine = machine_of(p->m)};
+    const char *want = module_graph(p->m, "infer") ? "infer" : "step";
+    for (int i = 0; i < p->m->programs.n; i++) {
+        const Program *x = p->m->programs.at[i];
+        for (int j = 0; strcmp(x->name, want) == 0 && j < x->actions.n; j++)
+            add_action(&t, x->actions.at[j], 1);
+    }
+    if (t.at.n)
+        qsort(t.at.at, (size_t)t.at.n, sizeof *t.at.at, by_time);
+    return t;
+}
+
+static void
 print_line(const Line *l, double all)
 {
     printf("%9.3f %5.1f%% %8.0f %10.4f %11.4f %11.4f  %s %s\n", l->ns / 1e6,
@@ -103,28 +128,31 @@ print_line(const Line *l, double all)
 void
 plan_kernels(const PlanView *p)
 {
-    Table t = {.a = p->s->arena, .machine = machine_of(p->m)};
+    Table t = find_kernels(p);
     Line all = {.name = "in all"};
-    for (int i = 0; i < p->m->programs.n; i++) {
-        const Program *x = p->m->programs.at[i];
-        const char *want = module_graph(p->m, "infer") ? "infer" : "step";
-        for (int j = 0; strcmp(x->name, want) == 0 && j < x->actions.n; j++)
-            add_action(&t, x->actions.at[j], 1);
-    }
-    if (t.at.n)
-        qsort(t.at.at, (size_t)t.at.n, sizeof *t.at.at, by_time);
-    for (int i = 0; i < t.at.n; i++) {
-        const Line *l = &t.at.at[i];
-        all.calls += l->calls;
-        all.bytes += l->bytes;
-        all.flops += l->flops;
-        all.other += l->other;
-        all.ns += l->ns;
-    }
+    for (int i = 0; i < t.at.n; i++)
+        add_all(&all, &t.at.at[i]);
     printf("kernels of a step on %s, at the least\n", t.machine->name);
     printf("%9s %6s %8s %10s %11s %11s  %s\n", "ms", "share", "calls",
            "GB", "GFLOP", "G other", "graph, kernel");
     for (int i = 0; i < t.at.n; i++)
         print_line(&t.at.at[i], all.ns);
     print_line(&all, all.ns);
+}
+
+json_t *
+plan_kernels_json(const PlanView *p)
+{
+    Table t = find_kernels(p);
+    json_t *list = json_array();
+    for (int i = 0; i < t.at.n; i++) {
+        const Line *l = &t.at.at[i];
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:I}", "graph",
+                            l->graph->name, "kernel", l->name, "calls",
+                            (json_int_t)l->calls, "bytes", (json_int_t)l->bytes,
+                            "flop", l->flops, "other", l->other, "ns",
+                            (json_int_t)cost_whole(l->ns)));
+    }
+    return list;
 }
