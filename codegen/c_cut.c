@@ -62,15 +62,17 @@ cut_cost(const Cut *c, int64_t nr, int64_t nc)
 
 /* A piece packs its rows of A for all of its columns and its columns of B for
  * all of its rows, so it should be wide and tall, but fit the second cache; a
- * step is waited for until the last piece is done, so there should be some. */
+ * step is waited for until the last piece is done, so there should be some,
+ * where several threads make them. */
 void
 c_cut(Cut *c)
 {
+    int64_t more = c->serial ? 0 : MORE_CUTS;
     int64_t nr0 = pieces_of(c->m, c->tile ? TILE_ROWS : MOST_ROWS);
     int64_t nc0 = pieces_of(c->n, c->tile ? TILE_COLUMNS : MOST_COLUMNS);
     int64_t best = -1;
-    for (int64_t nr = nr0; nr <= nr0 + MORE_CUTS; nr++)
-        for (int64_t nc = nc0; nc <= nc0 + MORE_CUTS; nc++) {
+    for (int64_t nr = nr0; nr <= nr0 + more; nr++)
+        for (int64_t nc = nc0; nc <= nc0 + more; nc++) {
             int64_t cost = cut_cost(c, nr, nc);
             if (best >= 0 && cost >= best)
                 continue;

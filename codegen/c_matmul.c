@@ -72,6 +72,13 @@ batches(const Product *p)
     return n;
 }
 
+/* So small that handing its pieces out takes longer. */
+static bool
+is_serial(const Product *p)
+{
+    return p->m * p->n * p->k * batches(p) <= SERIAL_MACS;
+}
+
 /* A small one in blocks of rows. */
 static bool
 cut_in(Product *p, int64_t pieces)
@@ -92,6 +99,7 @@ cut(Product *p, int64_t want)
              .k = p->k,
              .batches = batches(p),
              .tile = p->tile,
+             .serial = is_serial(p),
              .a_along = p->a.col == 1,
              .b_along = p->b.col == 1};
     c_cut(&c);
@@ -162,8 +170,7 @@ open_pieces(Kernel *k, const Product *p)
     int64_t nr = (p->m + p->rows - 1) / p->rows;
     int64_t nc = (p->n + p->columns - 1) / p->columns;
     int64_t nb = batches(p), n = nb * nr * nc;
-    bool serial = n > 1 && p->m * p->n * p->k * nb <= SERIAL_MACS &&
-                  k->want != n;
+    bool serial = n > 1 && is_serial(p) && k->want != n;
     k->pieces = serial ? 1 : n;
     if (k->pieces > 1 && nc == 1 && nb == 1)
         say_cut(k, p);

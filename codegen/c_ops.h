@@ -33,6 +33,7 @@ void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
 typedef struct Cut {
     int64_t m, n, k, batches;
     bool tile;             /* a piece's product stays on the stack */
+    bool serial;           /* one thread makes all pieces */
     bool a_along, b_along; /* terms of A, columns of B are adjacent */
     int64_t rows, columns; /* of a piece */
 } Cut;

@@ -69,17 +69,18 @@ typedef struct Kernel {
     const char *name;
     TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
     int rows, width;        /* of a tile, of a vector */
+    bool some;              /* the last vector may be a part of one */
 } Kernel;
 
 /* The best first. */
 static const Kernel kernels[] = {
 #if EDL_X86
-    {"avx512", {tile_avx512_1, tile_avx512_2, tile_avx512_3}, 8, 16},
-    {"avx2", {tile_avx2_1, tile_avx2_2, tile_avx2_3}, 4, 8},
+    {"avx512", {tile_avx512_1, tile_avx512_2, tile_avx512_3}, 8, 16, true},
+    {"avx2", {tile_avx2_1, tile_avx2_2, tile_avx2_3}, 4, 8, false},
 #elif EDL_NEON
-    {"neon", {tile_neon_1, tile_neon_2, tile_neon_3}, 8, 4},
+    {"neon", {tile_neon_1, tile_neon_2, tile_neon_3}, 8, 4, false},
 #endif
-    {"c", {tile_c_1, tile_c_2, tile_c_3}, 4, 1},
+    {"c", {tile_c_1, tile_c_2, tile_c_3}, 4, 1, false},
 };
 
 /* The first of them that this machine can run, with vectors of EDL_MOST bits:
@@ -171,7 +172,7 @@ block_run(Block *s, Ahead *ahead, float *keep)
         ahead->band = s->bands && !s->packed ? s->bands + i * s->k : NULL;
         ahead->tile =
             (const char *)(last ? s->c + s->wide : c + tall * s->c_row);
-        if (rows == tall && s->columns == s->wide)
+        if (rows == tall && (s->columns == s->wide || s->kernel->some))
             run(s->k, a, s->a_row, s->a_col, s->b, s->b_row, c, s->c_row,
                 s->add, ahead);
         else
@@ -235,6 +236,7 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
         block->wide = block->vecs * width;
         int64_t left = least(j1 - j, block->wide);
         block->columns = (int)left;
+        ahead.some = (1u << (left - (block->wide - width))) - 1u;
         block->c = c + j;
         block->b = from;
         block->b_row = s->b_row;
@@ -243,9 +245,12 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
         ahead.b = walk_of(more ? from + left * s->b_col : next, s->b_row,
                           s->b_col, more || next ? block->k : 0, block->wide,
                           work);
-        if (s->b_col == 1 && left == block->wide) {
-            if (block->rows > FEW_ROWS || block->rows % tall || block->bands)
-                keep = panel; /* as tiles of packed rows need it */
+        bool whole = left == block->wide;
+        if (s->b_col == 1 && (whole || block->kernel->some)) {
+            /* what tiles of packed rows and of parts need, too */
+            if (block->rows > FEW_ROWS || block->rows % tall ||
+                block->bands || !whole)
+                keep = panel;
         } else {
             pack(panel, from, s->b_row, s->b_col, block->k, (int)left,
                  block->wide);

@@ -257,7 +257,9 @@ ahead_of(const Lines *b, int64_t k, int columns)
     Ahead h = {{(const char *)b->at, 0, 0, 0, 0, 64, 0},
                {NULL, 0, 0, 0, 0, 0, 0},
                (const char *)b->at,
-               NULL};
+               NULL,
+               NULL,
+               ~0u};
     bool across = b->across != 1;
     h.b.width = bytes * (across ? k : columns);
     h.b.stride = bytes * (across ? b->across : b->along);

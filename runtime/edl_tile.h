@@ -1,7 +1,7 @@
 /* edl_tile.h: one microkernel, a template that edl_matmul.c includes once a
  * width and instruction set. Before it: TILE (name), TILE_VECS, and until
  * edl_tile_end.h: TILE_TARGET (attribute), TILE_ROWS, V (vector type),
- * V_WIDTH, V_LOAD, V_STORE, V_SPLAT, V_FMA.
+ * V_WIDTH, V_LOAD, V_STORE, V_LOAD_SOME, V_STORE_SOME, V_SPLAT, V_FMA.
  *
  * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms. Element (i, p) of
  * a is at i * a_row + p * a_col, one of which is 1; row p of b at p * b_row.
@@ -17,12 +17,15 @@
 
 TILE_TARGET EDL_ALWAYS void
 TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, const float *half,
-          int64_t a_row, const float *b, float *keep, float *band)
+          int64_t a_row, const float *b, unsigned some, float *keep,
+          float *band)
 {
+    enum { LAST = TILE_VECS - 1 };
     V row[TILE_VECS];
     EDL_UNROLL
     for (int j = 0; j < TILE_VECS; j++)
-        row[j] = V_LOAD(b + j * V_WIDTH);
+        row[j] = keep && j == LAST ? V_LOAD_SOME(b + j * V_WIDTH, some)
+                                   : V_LOAD(b + j * V_WIDTH);
     if (keep) {
         EDL_UNROLL
         for (int j = 0; j < TILE_VECS; j++)
@@ -47,16 +50,20 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
          float *keep, float *band, Ahead *ahead)
 {
+    enum { LAST = TILE_VECS - 1 };
     V sum[TILE_ROWS][TILE_VECS];
+    const unsigned some = ahead->some;
     const char *next = ahead->tile;
     int64_t next_at = 0, p = 0;
     const float *half = a + TILE_ROWS / 2 * a_row;
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
-        for (int j = 0; j < TILE_VECS; j++)
+        for (int j = 0; j < LAST; j++)
             sum[i][j] =
                 add ? V_LOAD(c + i * c_row + j * V_WIDTH) : V_SPLAT(0.0f);
+        sum[i][LAST] = add ? V_LOAD_SOME(c + i * c_row + LAST * V_WIDTH, some)
+                           : V_SPLAT(0.0f);
     }
     for (; p + 4 <= k; p += 4) {
         ask(&ahead->b);
@@ -74,7 +81,7 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
             if (band)
                 EDL_PREFETCH(a + (u + TERMS_AHEAD) * a_col, 0);
             TILE_TERM(sum, a + u * a_col, half + u * a_col, a_row,
-                      b + u * b_row, keep ? keep + u * TILE_WIDE : keep,
+                      b + u * b_row, some, keep ? keep + u * TILE_WIDE : keep,
                       band ? band + u * TILE_ROWS : band);
         }
         a += 4 * a_col;
@@ -84,7 +91,7 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
         band = band ? band + 4 * TILE_ROWS : band;
     }
     for (; p < k; p++) {
-        TILE_TERM(sum, a, half, a_row, b, keep, band);
+        TILE_TERM(sum, a, half, a_row, b, some, keep, band);
         a += a_col;
         half += a_col;
         b += b_row;
@@ -94,8 +101,9 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
     EDL_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         EDL_UNROLL
-        for (int j = 0; j < TILE_VECS; j++)
+        for (int j = 0; j < LAST; j++)
             V_STORE(c + i * c_row + j * V_WIDTH, sum[i][j]);
+        V_STORE_SOME(c + i * c_row + LAST * V_WIDTH, some, sum[i][LAST]);
     }
 }
 

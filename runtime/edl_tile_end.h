@@ -6,5 +6,7 @@
 #undef V_WIDTH
 #undef V_LOAD
 #undef V_STORE
+#undef V_LOAD_SOME
+#undef V_STORE_SOME
 #undef V_SPLAT
 #undef V_FMA

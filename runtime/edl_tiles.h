@@ -62,6 +62,7 @@ typedef struct Ahead {
     const char *tile; /* of C */
     float *keep, *band; /* where the rows of b that a tile reads are kept, and
                            those of a */
+    unsigned some;    /* bit i: there is column i of the last vector */
 } Ahead;
 
 EDL_ALWAYS void

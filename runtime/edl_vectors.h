@@ -7,6 +7,8 @@
 #define V_WIDTH 16
 #define V_LOAD(p) _mm512_loadu_ps(p)
 #define V_STORE(p, v) _mm512_storeu_ps(p, v)
+#define V_LOAD_SOME(p, m) _mm512_maskz_loadu_ps((__mmask16)(m), p)
+#define V_STORE_SOME(p, m, v) _mm512_mask_storeu_ps(p, (__mmask16)(m), v)
 #define V_SPLAT(x) _mm512_set1_ps(x)
 #ifndef V_FMA
 #define TILE_TARGET __attribute__((target("avx512f,fma")))
@@ -43,4 +45,8 @@
 #ifndef V_FMA
 #define V_FMA(x, y, z) fmaf(x, y, z)
 #endif
+#endif
+#ifndef V_LOAD_SOME /* whole ones only */
+#define V_LOAD_SOME(p, m) ((void)(m), V_LOAD(p))
+#define V_STORE_SOME(p, m, v) V_STORE(p, v)
 #endif
