@@ -386,9 +386,9 @@ adamw_element(Kernel *k, const Sweep *s, const char *at)
     Emit *e = &k->out;
     double b1 = node_float(n, "beta1", 0.9), b2 = node_float(n, "beta2", 0.999);
     emit_line(e, "const float grad = g[%s] * by;", at);
-    emit_line(e, "m[%s] = %s * m[%s] + %s * grad;", at, c_number(a, DT_f32, b1),
-              at, c_number(a, DT_f32, 1 - b1));
-    emit_line(e, "v[%s] = %s * v[%s] + %s * grad * grad;", at,
+    emit_line(e, "m[%s] = edl_normalf(%s * m[%s] + %s * grad);", at,
+              c_number(a, DT_f32, b1), at, c_number(a, DT_f32, 1 - b1));
+    emit_line(e, "v[%s] = edl_normalf(%s * v[%s] + %s * grad * grad);", at,
               c_number(a, DT_f32, b2), at, c_number(a, DT_f32, 1 - b2));
     emit_line(e, "p[%s] = p[%s] * keep -", at, at);
     emit_line(e, "       step * m[%s] / (edl_sqrtf(v[%s]) * root + %s);", at,
@@ -429,7 +429,8 @@ sgd_element(Kernel *k, const Sweep *s, const char *at)
         c_number(k->cg->arena, DT_f32, node_float(n, "momentum", 0));
     emit_line(e, "const float grad = g[%s] * by + decay * p[%s];", at, at);
     if (s->n_state)
-        emit_line(e, "v[%s] = %s * v[%s] + grad;", at, momentum, at);
+        emit_line(e, "v[%s] = edl_normalf(%s * v[%s] + grad);", at, momentum,
+                  at);
     if (s->n_state && node_flag(n, "nesterov"))
         emit_line(e, "p[%s] -= rate * (grad + %s * v[%s]);", at, momentum, at);
     else if (s->n_state)
