@@ -146,15 +146,23 @@ edl_gelu_erf_slopef(float x)
 /* What lies behind it is 0 or x, and e^-u is a normal number before. */
 #define EDL_GELU_END 9.9f
 
-/* e^-u for u = 2 sqrt(2/pi) (x + 0.044715 x^3) of |x| <= EDL_GELU_END, with
- * the rounding error of u, which would be many last places of the result. */
+/* e^-u for u = 2 sqrt(2/pi) (x + 0.044715 x^3) of |x| <= EDL_GELU_END, as 2^v:
+ * what v loses in rounding would be many last places of the result, so that
+ * its fraction is made from the two factors. */
 EDL_INLINE float
 edl_gelu_exp(float x)
 {
-    float s = x * x;
-    float p = edl_fmaf(s, 0x1.2444f2p-4f, 0x1.988454p+0f);
-    float u = x * p;
-    return edl_exp_short(-u, -edl_fmaf(x, p, -u));
+    float p = edl_fmaf(x * x, -0x1.a5a7dp-4f, -0x1.26aec2p+1f);
+    float t = edl_fmaf(x, p, 0x1.8p+23f); /* round(v) */
+    float f = edl_fmaf(x, p, -(t - 0x1.8p+23f));
+    float y = 0x1.417a68p-13f; /* 2^f of |f| <= 1/2 */
+    y = edl_fmaf(y, f, 0x1.5f0948p-10f);
+    y = edl_fmaf(y, f, 0x1.3b2dd2p-7f);
+    y = edl_fmaf(y, f, 0x1.c6af7ap-5f);
+    y = edl_fmaf(y, f, 0x1.ebfbdcp-3f);
+    y = edl_fmaf(y, f, 0x1.62e43p-1f);
+    y = edl_fmaf(y, f, 1.0f);
+    return edl_float(edl_bits(y) + (edl_bits(t) << 23));
 }
 
 /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 = x / (1 + e^-u) */
@@ -162,7 +170,7 @@ EDL_INLINE float
 edl_gelu_tanhf(float x)
 {
     float c = edl_clampf(x, -EDL_GELU_END, EDL_GELU_END);
-    float y = x * (1.0f / (1.0f + edl_gelu_exp(c)));
+    float y = x / (1.0f + edl_gelu_exp(c));
     return x < -EDL_GELU_END ? 0.0f : y;
 }
 
