@@ -308,17 +308,20 @@ newline(Layout *l, int i)
     end_statement(l, t);
 }
 
-/* Where the line of a statement that begins at i ends. */
+/* Where the line of a statement that begins at i ends: a word that begins
+ * another one ends all brackets. */
 static int
 end_of(const Scan *s, int i)
 {
     int depth = 0;
-    for (;; i++) {
+    for (bool starts = false;; i++) {
         const Token *t = &s->tokens.at[i];
+        bool begins = starts && (t->flags & (TOK_DECLARATION | TOK_STATEMENT));
         depth += (t->flags & TOK_OPENS) ? 1 : (t->flags & TOK_CLOSES) ? -1 : 0;
         bool goes_on = depth > 0 || (i > 0 && (t[-1].flags & TOK_CONTINUES));
-        if (t->class == TC_END || (ends_line(t) && !goes_on))
+        if (t->class == TC_END || begins || (ends_line(t) && !goes_on))
             return i;
+        starts = ends_line(t);
     }
 }
 
