@@ -100,11 +100,6 @@ def delete_node(t):
 @mutation("accumulate is missing")
 def delete_accumulate(t):
     t = in_graph(t, B, "    accumulate ln_f.b.grad = ln_f.b.grad\n", "")
-    t = in_graph(t, B, "    ln_f.b.grad = reduce_sum ln_f.grad "
-                 "(axes = [0,1], keep = false) : f32[8]\n", "")
-    t = in_graph(t, B, "fused ln_f.grad, h_1.x'2, ln_f.n.mean, ln_f.n.rstd "
-                 "(kind = reduce)", "fused h_1.x'2, ln_f.n.mean, ln_f.n.rstd, "
-                 "ln_f.grad (kind = reduce)")
     return mark(t, "grad ln_f.b.grad :")
 
 
