@@ -74,9 +74,13 @@ void column_sum(Cells *c, const Node *sum, int64_t *at);
 void column_sums_clear(Kernel *k);
 /* The kernel that adds up the parts. */
 void column_sums_total(Cg *cg, const Node *n);
+/* A reduce_sum or its group, cut by rows; false: it is not. */
+bool c_column_parts(Cg *cg, const Node *n, const char *path);
 /* Folds down columns (codegen/c_reduce.c): inner dimensions, the last of which
  * stays. */
 void columns_emit(Cells *c);
+/* The same for rows cut in parts, which are the pieces. */
+void columns_emit_part(Cells *c, int64_t rows);
 /* log(sum(exp(x))) of a row. */
 int row_lse(Cells *c, const Value *x, const char *name);
 int row_lse_cell(Cells *c, int x, const char *name);

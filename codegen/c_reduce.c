@@ -125,11 +125,48 @@ close_columns(Cells *c, int64_t n, size_t body)
     c->loop = 0;
 }
 
-/* The sums of columns [from, from + 64) of the row that is open. */
+/* j0, j1, .. of row q, those that are used; body: where it begins. */
 static void
-emit_block(Cells *c, int64_t n)
+emit_places(Cells *c, size_t body)
+{
+    const Loops *s = c->loops;
+    Arena *a = c->k->cg->arena;
+    int64_t after = 1;
+    for (int i = s->n_inner - 2; i >= 0; i--) {
+        const char *name = arena_printf(a, "j%d", i), *at = "q";
+        if (after > 1)
+            at = arena_printf(a, "%s / %" PRId64, at, after);
+        if (i > 0)
+            at = arena_printf(a, "%s %% %" PRId64, at, s->inner[i]);
+        emit_if_used(&c->k->out, body, name,
+                     arena_printf(a, "const int64_t %s = %s;", name, at));
+        after *= s->inner[i];
+    }
+}
+
+/* Adds to the accumulators of a block, down all rows, or those of a part. */
+static void
+emit_down(Cells *c, int64_t n, bool part)
 {
     Emit *e = &c->k->out;
+    int open = part ? 1 : loops_open_inner(c->loops);
+    bool one = c->loops->n_inner == 2;
+    if (part)
+        emit_open(e, "for (int64_t %s = lo; %s < hi; %s++)", one ? "j0" : "q",
+                  one ? "j0" : "q", one ? "j0" : "q");
+    size_t rows = e->n, body = open_columns(c, n);
+    emit_columns(c);
+    close_columns(c, n, body);
+    if (part && !one)
+        emit_places(c, rows);
+    for (int i = 0; i < open; i++)
+        emit_close(e, "");
+}
+
+/* The sums of columns [from, from + 64) of the row that is open. */
+static void
+emit_block(Cells *c, int64_t n, bool part)
+{
     Arena *a = c->k->cg->arena;
     for (int i = 0; i < c->cell.n; i++)
         if (c->cell.at[i].kind == CELL_fold)
@@ -137,13 +174,8 @@ emit_block(Cells *c, int64_t n)
     for (int i = 0; i < c->cell.n; i++)
         if (c->cell.at[i].kind == CELL_fold)
             cells_lanes(c, i, n < COLUMNS ? (int)n : COLUMNS);
-    int open = loops_open_inner(c->loops);
+    emit_down(c, n, part);
     size_t body = open_columns(c, n);
-    emit_columns(c);
-    close_columns(c, n, body);
-    for (int i = 0; i < open; i++)
-        emit_close(e, "");
-    body = open_columns(c, n);
     for (int i = 0; i < c->cell.n; i++) {
         Cell *cell = &c->cell.at[i];
         if (cell->kind != CELL_fold)
@@ -159,6 +191,17 @@ emit_block(Cells *c, int64_t n)
     for (int i = 0; i < c->stores.n; i++)
         cells_put(c, &c->stores.at[i]);
     close_columns(c, n, body);
+}
+
+/* Of a block of n columns, where the last is narrower. */
+static void
+emit_width(Emit *e, int64_t n)
+{
+    if (n > COLUMNS && n % COLUMNS)
+        emit_line(e,
+                  "const int64_t n = %" PRId64 " - from < %d ? %" PRId64
+                  " - from : %d;",
+                  n, COLUMNS, n, COLUMNS);
 }
 
 /* Pieces are (row, block of columns). */
@@ -183,14 +226,27 @@ columns_emit(Cells *c)
     if (blocks > 1)
         emit_line(e, "const int64_t from = piece %% %" PRId64 " * %d;", blocks,
                   COLUMNS);
-    if (n > COLUMNS && n % COLUMNS)
-        emit_line(e,
-                  "const int64_t n = %" PRId64 " - from < %d ? %" PRId64
-                  " - from : %d;",
-                  n, COLUMNS, n, COLUMNS);
+    emit_width(e, n);
     loops_rows_here(s);
-    emit_block(c, n);
+    emit_block(c, n, false);
     if (rows * blocks > 1 && k->pieces == 1)
+        emit_close(e, "");
+}
+
+void
+columns_emit_part(Cells *c, int64_t rows)
+{
+    Loops *s = c->loops;
+    Emit *e = &c->k->out;
+    int64_t n = s->inner[s->n_inner - 1];
+    emit_range(c->k, loops_columns(s) / n, rows);
+    loops_rows_here(s);
+    if (n > COLUMNS)
+        emit_open(e, "for (int64_t from = 0; from < %" PRId64 "; from += %d)",
+                  n, COLUMNS);
+    emit_width(e, n);
+    emit_block(c, n, true);
+    if (n > COLUMNS)
         emit_close(e, "");
 }
 
@@ -264,6 +320,8 @@ c_reduce(Cg *cg, const Node *n)
         cuda_sum_parts(cg, n, path);
         return;
     }
+    if (c_column_parts(cg, n, path))
+        return;
     kernel_emit(cg, n, n->op == OP_fused ? "reduce" : op_info[n->op].name, path,
                 reduce_body, NULL);
 }

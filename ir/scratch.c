@@ -100,25 +100,7 @@ sum_parts(const Node *n)
     return parts ? parts : 1;
 }
 
-static int64_t
-of_sum(const Node *sum, int64_t parts)
-{
-    const Type *t = &sum->results[0]->type;
-    int64_t bytes = parts > 1 ? parts * type_bytes(t) : 8 * sum_blocks(sum);
-    return scratch_part(bytes);
-}
-
-static int64_t
-of_reduce(const Node *n)
-{
-    int64_t bytes = 0, parts = sum_parts(n);
-    graph_each(n->body, b)
-        if (b->op == OP_reduce_sum)
-            bytes += of_sum(b, parts);
-    return bytes;
-}
-
-/* ---- sums down columns beside rows ---- */
+/* ---- sums down columns in parts of rows ---- */
 
 bool
 sums_down(const Node *n)
@@ -135,14 +117,36 @@ sums_down(const Node *n)
     return x->dtype == DT_f32 || x->dtype == DT_f64;
 }
 
+static bool
+wide(const Node *sum)
+{
+    return type_elements(&sum->results[0]->type) > 1;
+}
+
+static bool
+is_kind(const Node *n, const char *kind)
+{
+    return n->op == OP_fused && strcmp(node_word(n, "kind", ""), kind) == 0;
+}
+
+/* Of those that are cut by rows; NULL: none, or not all. A single column is
+ * a sum over all elements. */
 static const Node *
 first_down(const Node *n)
 {
-    if (n->op == OP_fused)
-        graph_each(n->body, b)
-            if (sums_down(b))
-                return b;
-    return NULL;
+    bool reduce = is_kind(n, "reduce");
+    const Node *first = NULL;
+    if (n->op == OP_reduce_sum)
+        return sums_down(n) && !on_device(n) && wide(n) ? n : NULL;
+    if (!is_kind(n, "row") && (!reduce || on_device(n)))
+        return NULL;
+    graph_each(n->body, b) {
+        if (reduce && b->op == OP_reduce_sum && !(sums_down(b) && wide(b)))
+            return NULL;
+        if (!first && sums_down(b))
+            first = b;
+    }
+    return first;
 }
 
 static int64_t
@@ -180,12 +184,36 @@ sum_row_parts(const Node *n)
 }
 
 static int64_t
-of_row(const Node *n)
+of_rows(const Node *n)
 {
     int64_t bytes = 0, parts = sum_row_parts(n);
+    if (n->op == OP_reduce_sum)
+        return scratch_part(parts * type_bytes(&n->results[0]->type));
     graph_each(n->body, b)
         if (sums_down(b))
             bytes += scratch_part(parts * type_bytes(&b->results[0]->type));
+    return bytes;
+}
+
+static int64_t
+of_sum(const Node *sum, int64_t parts)
+{
+    const Type *t = &sum->results[0]->type;
+    int64_t bytes = parts > 1 ? parts * type_bytes(t) : 8 * sum_blocks(sum);
+    return scratch_part(bytes);
+}
+
+static int64_t
+of_reduce(const Node *n)
+{
+    int64_t bytes = 0, parts = sum_parts(n);
+    if (sum_row_parts(n) > 1)
+        return of_rows(n);
+    if (n->op == OP_reduce_sum)
+        return of_sum(n, parts);
+    graph_each(n->body, b)
+        if (b->op == OP_reduce_sum)
+            bytes += of_sum(b, parts);
     return bytes;
 }
 
@@ -432,8 +460,8 @@ node_scratch(const Node *n)
     if (strcmp(kind, "reduce") == 0)
         return of_reduce(n);
     if (strcmp(kind, "row") == 0)
-        return of_row(n);
+        return of_rows(n);
     if ((n->op == OP_matmul || strcmp(kind, "matmul") == 0) && on_device(n))
         return of_matmul(n);
-    return n->op == OP_reduce_sum ? of_sum(n, sum_parts(n)) : 0;
+    return n->op == OP_reduce_sum ? of_reduce(n) : 0;
 }

@@ -25,8 +25,8 @@ int64_t scratch_part(int64_t bytes);
  * fused, kind head: the logits of a chunk, rows of V f32 (scratch_logits), of
  * all rows at most; one f32 a row; of the CUDA target then scratch_slopes, and the
  * workspace of its products.
- * fused, kind row: of its sums down columns, in order, those of all parts
- * (sum_rows).
+ * fused, kind row, and on a CPU kind reduce and reduce_sum: of the sums down
+ * columns, in order, those of all parts, where they are several (sum_rows).
  * matmul of the CUDA target: the product or a part of it, where it has no
  * other place; the workspace.
  * attention_grad of the CUDA target: a f32 a query, which the kernel of dq
@@ -46,9 +46,9 @@ int64_t sum_parts(const Node *n);
 /* Is it a sum over all axes but the last, of f32 or f64? A group of kind row may
  * hold such sums of what it reads or makes, each read by accumulates alone. */
 bool sums_down(const Node *n);
-/* So many rows are a part of the sums down columns of a group of kind row: each
- * part is added up by itself, row by row, then the parts, in order. 0: it has
- * none. */
+/* So many rows are a part of the sums down columns of a group of kind row, and
+ * on a CPU of kind reduce or of a reduce_sum alone: each part is added up by
+ * itself, row by row, then the parts, in order. 0: it has none, or others. */
 int64_t sum_rows(const Node *n);
 /* How many parts they are. */
 int64_t sum_row_parts(const Node *n);
