@@ -6,7 +6,7 @@
 
 enum {
     MOST_LINKS = 16,
-    MOST_PIECES = 64,
+    MOST_PIECES = 16,
     SMALL_PIECES = 2,     /* of a kernel that is not cut by itself, */
     SMALL_WORK = 1 << 22, /* operations, or bytes, of one in a chain */
     LEAST_WORK = 1 << 18  /* of a chain of such kernels */
@@ -243,6 +243,8 @@ kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
     if (!fits(cg->chain, &l.cut.plain))
         cg_launch(cg);
     launch_keep(cg, &l.alone);
+    if (l.alone.plain.pieces > 1)
+        l.cut = l.alone;
     launch_keep(cg, &l.cut);
     cg->chain->link[cg->chain->n++] = l;
 }

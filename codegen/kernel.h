@@ -44,6 +44,7 @@ typedef struct Cg {
     Map product_map;          /* words -> index + 1 */
     bool has_attention, has_mma, has_plain_attention;
     bool has_bf16; /* products of bf16 */
+    Map written;  /* name of a function -> the Kernel that it was made of */
     Map launched; /* names of functions that hand out pieces */
     /* of the graph function that is being written */
     const Graph *graph;

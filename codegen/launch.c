@@ -124,39 +124,45 @@ text_of(const Cg *cg, const Launch *s)
     return s->plain.pieces == 1 ? emit_whole : emit_piece;
 }
 
-/* The function that a text is of, or NULL. *key: the text. */
+/* The text with canonical names, by which functions are known. */
 static const char *
-known_function(Cg *cg, Launch *s, FunctionText *text, const char **key)
+key_of(Cg *cg, Launch *s, FunctionText *text)
 {
+    const char **key = text == emit_piece ? &s->piece_key : &s->key;
+    if (*key)
+        return *key;
     Emit e = emit_new(cg->arena);
     text(&s->plain, &e);
     *key = emit_string(&e);
-    return map_get(&cg->known, *key);
+    return *key;
 }
 
 void
 launch_keep(Cg *cg, Launch *s)
 {
-    const char *key;
-    if (!known_function(cg, s, emit_piece, &key) ||
-        !known_function(cg, s, text_of(cg, s), &key))
+    if (!map_get(&cg->known, key_of(cg, s, emit_piece)) ||
+        !map_get(&cg->known, key_of(cg, s, text_of(cg, s))))
         named(cg, s);
+    s->body = NULL;
+    s->aux = NULL;
 }
 
 /* Its name; it is written once. */
 static const char *
 function_of(Cg *cg, Launch *s, FunctionText *text)
 {
-    const char *key, *name = known_function(cg, s, text, &key);
+    const char *key = key_of(cg, s, text), *name = map_get(&cg->known, key);
     if (name)
         return name;
     const char *path = name_strip(cg->arena, s->path);
     name = names_take(&cg->names,
                       arena_printf(cg->arena, "%s_%s", s->label, path));
     map_put(cg->arena, &cg->known, key, (void *)name);
-    Kernel *k = named(cg, s);
+    Kernel *k = ARENA_NEW(cg->arena, Kernel);
+    *k = *named(cg, s);
     k->name = name;
     text(k, &cg->kernels);
+    map_put(cg->arena, &cg->written, name, k);
     return name;
 }
 
@@ -173,9 +179,6 @@ launch_function(Cg *cg, Launch *s)
     if (cg->cuda || s->plain.pieces == 1 || map_get(&cg->launched, name))
         return name;
     map_put(cg->arena, &cg->launched, name, (void *)name);
-    /* the body of a known function may be gone: canonical names do as well */
-    Kernel *k = s->is_named || s->body ? named(cg, s) : &s->plain;
-    k->name = name;
-    emit_launch(k, &cg->kernels);
+    emit_launch(map_get(&cg->written, name), &cg->kernels);
     return name;
 }

@@ -14,6 +14,7 @@ typedef struct Launch {
     Kernel plain; /* with canonical names */
     Kernel named; /* with those of the module, once it is needed */
     bool is_named;
+    const char *piece_key, *key; /* texts, once they are needed */
 } Launch;
 
 /* Runs a body. pieces < 1: there is nothing to do, or an error. */
