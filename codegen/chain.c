@@ -34,7 +34,7 @@ typedef struct Range {
 static Range
 bytes_of(const Kernel *k, const Param *p, int64_t i)
 {
-    const Reach *r = p->is_cut ? &p->cut : &p->whole;
+    const Reach *r = p->said >= p->uses ? &p->cut : &p->whole;
     int64_t at = r->at + i * r->step;
     return (Range){at, i < k->pieces ? at + r->bytes : at};
 }

@@ -238,11 +238,13 @@ add_param(Kernel *k, Param p, const char *path)
         if (strcmp(k->params.at[i].pass, p.pass) == 0 &&
             strcmp(k->params.at[i].type, p.type) == 0) {
             k->params.at[i].written |= p.written;
+            k->params.at[i].uses++;
             widen(&k->params.at[i].whole, &p.whole);
             return i;
         }
     if (!p.name)
         p.name = kernel_local(k, path);
+    p.uses = 1;
     vec_push(k->cg->arena, &k->params, p);
     return k->params.n - 1;
 }
@@ -356,11 +358,11 @@ kernel_cut(Kernel *k, int param, int64_t first, int64_t step, int64_t n)
     cut.at = p->start + first * p->size;
     cut.step = step * p->size;
     cut.bytes = n * p->size;
-    if (p->is_cut && (cut.at != p->cut.at || cut.step != p->cut.step ||
-                      cut.bytes != p->cut.bytes))
+    if (p->said > 0 && (cut.at != p->cut.at || cut.step != p->cut.step ||
+                        cut.bytes != p->cut.bytes))
         cut = p->whole;
     p->cut = cut;
-    p->is_cut = true;
+    p->said++;
 }
 
 void

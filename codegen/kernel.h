@@ -82,8 +82,8 @@ typedef struct Param {
     int64_t offset; /* elements from a multiple of 64 bytes, or a part of it */
     int64_t start;  /* bytes of the region before its element 0 */
     int64_t size;   /* bytes of an element */
-    Reach whole, cut; /* all pieces; each by itself, once that is known */
-    bool is_cut;
+    Reach whole, cut; /* of all pieces; of each, if all its uses have said */
+    int uses, said;
 } Param;
 
 typedef struct Chain Chain;
