@@ -108,8 +108,7 @@ owner(Reader *r, Tensor *t)
     if (!reader_name(r, "the name of a tensor", &name))
         return false;
     t->owner = module_tensor(r->module, name);
-    return t->owner ||
-           reader_fail_at(r, &at, "no tensor called %s above", name);
+    return t->owner || reader_no_tensor(r, &at, name);
 }
 
 static bool

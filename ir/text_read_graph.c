@@ -169,5 +169,7 @@ reader_graph(Reader *r)
     find_homes(r);
     if (r->errors == before)
         check_groups(r);
+    if (r->errors != before || !ok)
+        map_put(r->arena, &r->spoiled, name, r);
     return ok;
 }

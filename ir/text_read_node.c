@@ -40,7 +40,7 @@ tensor(Reader *r, Line *l)
         return false;
     l->tensor = module_tensor(r->module, name);
     if (!l->tensor)
-        return reader_fail_at(r, &at, "no tensor is called %s", name);
+        return reader_no_tensor(r, &at, name);
     return !reader_take(r, '=') || reader_names(r, "an operand", &l->args);
 }
 
@@ -166,6 +166,7 @@ find_args(Reader *r, const Line *l, Value **args)
         ok = false;
         if (!r->broken && !map_get(&r->poison, name))
             reader_fail_at(r, &l->args.at[i], "%s is not defined above", name);
+        map_put(r->arena, &r->poison, name, r);
     }
     return ok;
 }
@@ -269,7 +270,7 @@ set_storage(Reader *r, const Line *l, Value *v, const Storage *s)
         const char *name = reader_intern(r, &s->home);
         v->tensor = module_tensor(r->module, name);
         if (!v->tensor)
-            reader_fail_at(r, &s->home, "no tensor is called %s", name);
+            reader_no_tensor(r, &s->home, name);
     }
     if (s->in_home) {
         PendingHome p = {v, s->home};

@@ -225,7 +225,7 @@ place_tensor(Reader *r, Region region)
         return false;
     Tensor *t = module_tensor(r->module, name);
     if (!t)
-        return reader_fail_at(r, &at, "no tensor is called %s", name);
+        return reader_no_tensor(r, &at, name);
     if (t->region != REGION_none)
         return reader_fail_at(r, &at, "%s is placed twice", name);
     t->region = region;
@@ -234,6 +234,7 @@ place_tensor(Reader *r, Region region)
            reader_int_from(r, 1, &t->bytes) && reader_line_end(r);
 }
 
+/* Where lines of the graph were wrong, what is not there is no news. */
 static bool
 find_value(Reader *r, const Graph *g, Token *at, Value **v)
 {
@@ -242,7 +243,9 @@ find_value(Reader *r, const Graph *g, Token *at, Value **v)
     if (!reader_name(r, "the name of a value", &name))
         return false;
     *v = map_get(&g->values, name);
-    return *v || reader_fail_at(r, at, "%s has no value %s", g->name, name);
+    if (*v || map_get(&r->spoiled, g->name))
+        return *v;
+    return reader_fail_at(r, at, "%s has no value %s", g->name, name);
 }
 
 static bool

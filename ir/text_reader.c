@@ -82,6 +82,17 @@ reader_fail(Reader *r, const char *fmt, ...)
 }
 
 bool
+reader_no_tensor(Reader *r, const Token *t, const char *name)
+{
+    if (map_get(&r->missing, name))
+        r->errors++;
+    else
+        reader_fail_at(r, t, "no tensor above is called %s", name);
+    map_put(r->arena, &r->missing, name, r);
+    return false;
+}
+
+bool
 reader_expected(Reader *r, const char *what)
 {
     const Token *t = &r->tok;

@@ -32,6 +32,8 @@ typedef struct Reader {
     Token tok, ahead;
     int errors;
     Map sections; /* those that come once, and have come */
+    Map missing;  /* names of tensors that are not there: said once */
+    Map spoiled;  /* names of graphs with lines that are wrong */
     /* of the graph being read */
     Graph *graph; /* or the body in it */
     Map poison;   /* names whose nodes were wrong: no error for their uses */
@@ -50,6 +52,7 @@ bool reader_fail(Reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 bool reader_fail_at(Reader *r, const Token *t, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+bool reader_no_tensor(Reader *r, const Token *t, const char *name);
 /* "expected WHAT, found ...". */
 bool reader_expected(Reader *r, const char *what);
 /* To the next line, past a block that the line opens. */

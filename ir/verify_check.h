@@ -9,6 +9,8 @@ typedef struct Verifier {
     Arena *arena; /* for the check alone */
     int faults;
     bool unsound;     /* places and times of values cannot be told */
+    Region small;     /* was said to be too small, */
+    int64_t ends;     /* where it ends: once is enough */
     Span at;          /* where faults are */
     const char *what; /* the node or tensor they are about */
 } Verifier;

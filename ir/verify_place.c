@@ -24,6 +24,16 @@ verify_is_placed(const Module *m)
 /* ---- one place: faults are at its line of the table, if there is one ---- */
 
 static void
+verify_end(Verifier *v, Region region, uint64_t end, int64_t limit)
+{
+    if (v->small != region || v->ends != limit)
+        verify_fault(v, "the place ends at %" PRIu64 ", the region at %" PRId64,
+                     end, limit);
+    v->small = region;
+    v->ends = limit;
+}
+
+static void
 verify_spot(Verifier *v, Region region, int64_t place, int64_t bytes,
             int64_t need, int64_t limit)
 {
@@ -35,8 +45,7 @@ verify_spot(Verifier *v, Region region, int64_t place, int64_t bytes,
         verify_fault(v, "%" PRId64 " bytes are placed, %" PRId64 " are needed",
                      bytes, need);
     else if (place > limit || bytes > limit - place)
-        verify_fault(v, "the place ends at %" PRIu64 ", the region at %" PRId64,
-                     (uint64_t)place + (uint64_t)bytes, limit);
+        verify_end(v, region, (uint64_t)place + (uint64_t)bytes, limit);
 }
 
 /* ---- tensors ---- */
