@@ -2,7 +2,8 @@
 
 The peak of fused multiply-adds is measured before and after each contest;
 when 2 threads give less than 1.9 times 1, or the peaks differ by more than a
-tenth, something else ran on the machine, and the contest is run again.
+tenth, something else ran on the machine, and the contest is run again. Then the
+kernels of each, timed one by one.
 """
 import argparse
 import json
@@ -30,6 +31,7 @@ t = time.perf_counter()
 for _ in range(20): a @ b
 print(time.perf_counter() - t)
 """
+KERNELS = 8 # of each contest that are printed
 # model, dims, GFLOP of a step (0: not counted), steps [, precision]
 CONTESTS = [("gpt2", "B=4,T=64", 191.6, 8), ("gpt2", "B=8,T=256", 1580.0, 4),
             ("gpt2", "B=4,T=64", 191.6, 8, "bf16"),
@@ -90,17 +92,32 @@ class Bench:
             source = source.replace("weight_decay = 0.1", "weight_decay = 0")
         return source
 
-    def step_program(self, model, out):
+    def step_program(self, model, out, profile=False):
         """bench/step.c with what edlc wrote to a folder."""
-        output(self.front + ["make", "-s", "-j2", "-C", out])
+        make, end, name, flags = [], ".o", "step", []
+        if profile:
+            make, end, name = ["profile"], ".profile.o", "step_profile"
+            flags = ["-DEDL_PROFILE"]
+        output(self.front + ["make", "-s", "-j2", "-C", out] + make)
         objects = [f for f in os.listdir(out)
-                   if re.fullmatch(r"[^.]+\.o", f)
-                   and not f.endswith("_main.o")]
+                   if re.fullmatch(r"[^.]+" + re.escape(end), f)
+                   and not f.endswith("_main" + end)]
         output(["cc", "-O2", "-std=c11", "-D_GNU_SOURCE",
-                f"-DMODEL={model}_model", "-I.", "-o", "step",
-                os.path.join(HERE, "step.c")] + sorted(objects)
+                f"-DMODEL={model}_model", "-I.", "-o", name] + flags +
+               [os.path.join(HERE, "step.c")] + sorted(objects)
                + ["-lm", "-lpthread"], cwd=out)
-        return os.path.join(out, "step")
+        return os.path.join(out, name)
+
+    def kernels(self, title, model, ours):
+        """What each kernel takes of its own roofline, the slowest."""
+        out = os.path.dirname(ours[0])
+        program = self.step_program(model, out, profile=True)
+        lines = output(self.front + [program] + ours[1:]).splitlines()[:-1]
+        path = os.path.join(out, "kernels.txt")
+        with open(path, "w") as f:
+            f.write("\n".join(lines) + "\n")
+        return "\n".join([f"{title}, all of them in {path}:"] +
+                         lines[:2 + KERNELS])
 
     def build(self, model, dims, precision):
         folder = os.path.join(self.a.dir, model + re.sub(r"\W", "", dims) +
@@ -154,10 +171,13 @@ class Bench:
                 p["two"] > 1.9 * p["one"] for p in (before, after))
             if calm:
                 break
-        return rounds, (before["two"] + after["two"]) / 2, calm
+        kernels = self.kernels(f"{model} {dims} {precision}".strip(), model,
+                               ours)
+        return rounds, (before["two"] + after["two"]) / 2, calm, kernels
 
     def row(self, model, dims, gflop, steps, precision=""):
-        rounds, peak, calm = self.contest(model, dims, steps, precision)
+        rounds, peak, calm, kernels = self.contest(model, dims, steps,
+                                                   precision)
         ours = statistics.median(r[0]["ms_median"] for r in rounds)
         theirs = statistics.median(r[1]["ms_median"] for r in rounds)
         ratio = statistics.median(r[0]["ms_median"] / r[1]["ms_median"]
@@ -173,6 +193,7 @@ class Bench:
                                                  rounds[0][1]["losses"]))
             print(f"  losses of {model} {dims}: at most {off:.1e} apart",
                   file=sys.stderr)
+        return kernels
 
 
 def bench_flags(doc):
@@ -195,9 +216,10 @@ def main():
     print("| step | edlc, ms | PyTorch, ms | ratio | of the FMA peak | "
           "RSS, MiB | PyTorch's | peak, GFLOP/s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for c in CONTESTS:
-        if not b.a.only or b.a.only in " ".join((*c[:2], *c[4:])):
-            b.row(*c)
+    kernels = [b.row(*c) for c in CONTESTS
+               if not b.a.only or b.a.only in " ".join((*c[:2], *c[4:]))]
+    for text in kernels:
+        print(f"\n{text}")
 
 
 if __name__ == "__main__":

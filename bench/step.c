@@ -2,8 +2,12 @@
  * with -DMODEL=gpt2_model. Prints one JSON object; with --kernels first a
  * line a kernel: processor time of its pieces, calls, address. With --turns 1
  * it waits for a line before each step and answers one, until its input ends:
- * so several programs run in turns. */
+ * so several programs run in turns. With -DEDL_PROFILE, of *.profile.o, it
+ * prints what the program's own profile says of each kernel. */
 #include "edl.h"
+#ifdef EDL_PROFILE
+#include "edl_profile.h"
+#endif
 #include "fma.h"
 
 #include <stdbool.h>
@@ -298,6 +302,9 @@ main(int argc, char **argv)
     b.pool = edl_pool_new(atoi(flag(argc, argv, "--threads", "2")));
     EdlHooks hooks = {kernels ? timed_for : plain_for, log_error, NULL, NULL,
                       &b, NULL, NULL};
+#ifdef EDL_PROFILE
+    hooks.profile = edl_profile_new();
+#endif
     EdlRegions regions;
     for (int i = 0; i < EDL_REGION_COUNT; i++)
         regions.at[i] = region(MODEL.regions.bytes[i]);
@@ -335,6 +342,10 @@ main(int argc, char **argv)
     cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     if (steps <= warm)
         return 0;
+#ifdef EDL_PROFILE
+    edl_profile_print(hooks.profile, edl_profile_peaks(&m), stdout);
+    edl_profile_free(hooks.profile);
+#endif
     report(&b, ms, cpu, losses, steps, warm);
     return 0;
 }
