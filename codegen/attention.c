@@ -2,10 +2,13 @@
 
 #include <inttypes.h>
 
+/* Of n queries or keys in as few tiles as they need, about alike; 16 m. */
 static int64_t
-least(int64_t x, int64_t y)
+tile_of(int64_t n, int64_t d)
 {
-    return x < y ? x : y;
+    int64_t most = d <= ATTENTION_TILE ? ATTENTION_TILE : ATTENTION_TILE / 2;
+    int64_t tiles = (n + most - 1) / most;
+    return ((n + tiles - 1) / tiles + 15) / 16 * 16;
 }
 
 Heads
@@ -25,8 +28,8 @@ heads_of(const Node *n, int q_at, int extra)
                .q_at = q_at,
                .mask_at = -1,
                .bias_at = -1};
-    h.queries = least((h.t + 15) / 16 * 16, ATTENTION_QUERIES);
-    h.keys = least(h.s, h.d <= 128 ? ATTENTION_KEYS : ATTENTION_KEYS / 2);
+    h.queries = tile_of(h.t, h.d);
+    h.keys = tile_of(h.s, h.d);
     if (node_flag(n, "mask"))
         h.mask_at = extra++;
     if (node_flag(n, "bias"))

@@ -7,7 +7,7 @@
 /* Queries and keys of a tile of scores, at most. A tile has a row a key and a
  * column a query, so that what is done to a query is done to all of them, in
  * vectors, key by key. */
-enum { ATTENTION_QUERIES = 64, ATTENTION_KEYS = 128 };
+enum { ATTENTION_TILE = 128 }; /* of narrow heads; half of wide ones */
 
 /* Query heads of a group are an axis of their own: q is [.., G, R, T, D] with
  * R = H / G, and k and v, [.., G, S, D], do not move along R. */
