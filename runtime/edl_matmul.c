@@ -9,6 +9,8 @@
 enum {
     FEW_ROWS = 64,      /* not worth a packed panel, */
     SOME_COLUMNS = 128, /* not worth packed bands of rows */
+    NEAR = 1 << 15,     /* floats of operands that stay in a near cache */
+    FAR_ROWS = 256,     /* rows of B further apart share its lines */
 };
 
 #if EDL_X86
@@ -228,6 +230,7 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
     EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
     int width = block->kernel->width, tall = block->kernel->rows;
     Ahead ahead;
+    ahead.near = false;
     ahead.a = block->now;
     for (int64_t j = j0; j < j1; j += block->wide) {
         const float *from = b + j * s->b_col;
@@ -329,11 +332,58 @@ product(const Kernel *kernel, const EdlProduct *s, const float *a,
     }
 }
 
+/* Can tiles read the operands where they lie, and are these near once they
+ * were read? */
+static bool
+is_near(const Kernel *kernel, const EdlProduct *s, int64_t rows,
+        int64_t columns)
+{
+    return (s->a_row == 1 || s->a_col == 1) && s->b_col == 1 &&
+           columns % kernel->width == 0 &&
+           (rows + columns) * s->k + rows * columns <= NEAR;
+}
+
+/* A small product: nothing is asked for, and only a panel that many rows read
+ * is copied. The whole tiles; where the rows are that are left. */
+static int64_t
+product_near(const Kernel *kernel, const EdlProduct *s, const float *a,
+             const float *b, float *c, int64_t i0, int64_t i1, int64_t j0,
+             int64_t j1, int add)
+{
+    EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
+    Ahead ahead;
+    ahead.near = true;
+    int tall = kernel->rows;
+    int64_t end = i1 - (i1 - i0) % tall;
+    bool copy = i1 - i0 > FEW_ROWS && s->b_row > FAR_ROWS && s->k <= K_BLOCK;
+    for (int64_t j = j0; j < j1;) {
+        int vecs = vectors(j1 - j, kernel->width), wide = vecs * kernel->width;
+        const float *from = b + j;
+        int64_t b_row = s->b_row;
+        if (copy) {
+            pack_along(panel, from, b_row, s->k, wide, wide);
+            from = panel;
+            b_row = wide;
+        }
+        for (int64_t i = i0; i < end; i += tall) {
+            float *to = c + i * s->c_row + j;
+            ahead.tile = (const char *)(to + tall * s->c_row);
+            kernel->run[vecs - 1](s->k, a + i * s->a_row, s->a_row, s->a_col,
+                                  from, b_row, to, s->c_row, add, &ahead);
+        }
+        j += wide;
+    }
+    return end;
+}
+
 void
 edl_matmul(const EdlProduct *s, const float *a, const float *b, float *c,
            int64_t i0, int64_t i1, int64_t j0, int64_t j1, int add)
 {
-    product(choose(), s, a, b, c, i0, i1, j0, j1, add);
+    const Kernel *kernel = choose();
+    if (is_near(kernel, s, i1 - i0, j1 - j0))
+        i0 = product_near(kernel, s, a, b, c, i0, i1, j0, j1, add);
+    product(kernel, s, a, b, c, i0, i1, j0, j1, add);
 }
 
 void

@@ -259,7 +259,8 @@ ahead_of(const Lines *b, int64_t k, int columns)
                (const char *)b->at,
                NULL,
                NULL,
-               ~0u};
+               ~0u,
+               false};
     bool across = b->across != 1;
     h.b.width = bytes * (across ? k : columns);
     h.b.stride = bytes * (across ? b->across : b->along);

@@ -14,6 +14,7 @@
 #define TILE_SUM TILE_JOIN(TILE, _sum)
 #define TILE_TERMS TILE_JOIN(TILE, _terms)
 #define TILE_LINES TILE_JOIN(TILE, _lines)
+#define TILE_NEAR TILE_JOIN(TILE, _near)
 
 TILE_TARGET EDL_ALWAYS void
 TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, const float *half,
@@ -48,11 +49,11 @@ TILE_TERM(V sum[TILE_ROWS][TILE_VECS], const float *a, const float *half,
 TILE_TARGET EDL_ALWAYS void
 TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
-         float *keep, float *band, Ahead *ahead)
+         float *keep, float *band, bool near, Ahead *ahead)
 {
     enum { LAST = TILE_VECS - 1 };
     V sum[TILE_ROWS][TILE_VECS];
-    const unsigned some = ahead->some;
+    const unsigned some = near ? ~0u : ahead->some;
     const char *next = ahead->tile;
     int64_t next_at = 0, p = 0;
     const float *half = a + TILE_ROWS / 2 * a_row;
@@ -66,8 +67,10 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
                            : V_SPLAT(0.0f);
     }
     for (; p + 4 <= k; p += 4) {
-        ask(&ahead->b);
-        ask(&ahead->a);
+        if (!near) {
+            ask(&ahead->b);
+            ask(&ahead->a);
+        }
         if (p < 4 * TILE_ROWS * (TILE_WIDE / 16 + 1)) {
             EDL_PREFETCH(next + next_at, 1);
             next_at += 64;
@@ -114,12 +117,14 @@ TILE_LINES(int64_t k, const float *a, int64_t a_row, const float *b,
 {
     float *keep = ahead->keep;
     if (keep)
-        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, keep, NULL, ahead);
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, keep, NULL, false,
+                 ahead);
     else if (b_row == TILE_WIDE)
-        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, NULL, NULL,
+        TILE_SUM(k, a, a_row, 1, b, TILE_WIDE, c, c_row, add, NULL, NULL, false,
                  ahead);
     else
-        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, NULL, ahead);
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, NULL, false,
+                 ahead);
 }
 
 /* or the rows of a term: of a band that is kept while it is read, or was. */
@@ -129,15 +134,30 @@ TILE_TERMS(int64_t k, const float *a, int64_t a_col, const float *b,
 {
     float *keep = ahead->keep, *band = ahead->band;
     if (keep && band)
-        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, keep, band, ahead);
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, keep, band, false,
+                 ahead);
     else if (band)
-        TILE_SUM(k, a, 1, a_col, b, TILE_WIDE, c, c_row, add, NULL, band,
+        TILE_SUM(k, a, 1, a_col, b, TILE_WIDE, c, c_row, add, NULL, band, false,
                  ahead);
     else if (keep)
-        TILE_SUM(k, a, 1, TILE_ROWS, b, b_row, c, c_row, add, keep, NULL,
+        TILE_SUM(k, a, 1, TILE_ROWS, b, b_row, c, c_row, add, keep, NULL, false,
                  ahead);
     else
         TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, NULL, NULL,
+                 false, ahead);
+}
+
+/* Either, and b, where they lie. */
+TILE_TARGET static void
+TILE_NEAR(int64_t k, const float *a, int64_t a_row, int64_t a_col,
+          const float *b, int64_t b_row, float *c, int64_t c_row, int add,
+          Ahead *ahead)
+{
+    if (a_row == 1)
+        TILE_SUM(k, a, 1, a_col, b, b_row, c, c_row, add, NULL, NULL, true,
+                 ahead);
+    else
+        TILE_SUM(k, a, a_row, 1, b, b_row, c, c_row, add, NULL, NULL, true,
                  ahead);
 }
 
@@ -145,7 +165,9 @@ static void
 TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
      int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
 {
-    if (a_row == 1)
+    if (ahead->near)
+        TILE_NEAR(k, a, a_row, a_col, b, b_row, c, c_row, add, ahead);
+    else if (a_row == 1)
         TILE_TERMS(k, a, a_col, b, b_row, c, c_row, add, ahead);
     else
         TILE_LINES(k, a, a_row, b, b_row, c, c_row, add, ahead);
@@ -160,3 +182,4 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
 #undef TILE_SUM
 #undef TILE_TERMS
 #undef TILE_LINES
+#undef TILE_NEAR

@@ -3,6 +3,7 @@
 #ifndef EDL_TILES_H
 #define EDL_TILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -63,6 +64,7 @@ typedef struct Ahead {
     float *keep, *band; /* where the rows of b that a tile reads are kept, and
                            those of a */
     unsigned some;    /* bit i: there is column i of the last vector */
+    bool near;        /* all of them are there, and only c is asked for */
 } Ahead;
 
 EDL_ALWAYS void
