@@ -9,7 +9,8 @@
 bool
 is_column_sum(const Node *b)
 {
-    return sums_down(b) || (b->op == OP_accumulate && sums_down(b->args[0]->def));
+    return sums_down(b) ||
+           (b->op == OP_accumulate && sums_down(b->args[0]->def));
 }
 
 static int64_t
@@ -42,9 +43,10 @@ static int
 part_access(Cells *c, const Node *sum, int64_t parts, int64_t *at)
 {
     int64_t stride[MAX_RANK] = {0};
+    Dtype d = sum->results[0]->type.dtype;
     int param = parts_param(c->k, sum, parts, at);
     stride[c->loops->rank - 1] = 1;
-    int to = loops_strided(c->loops, param, sum->results[0]->type.dtype, stride);
+    int to = loops_strided(c->loops, param, d, stride);
     c->loops->access.at[to].shift = part_text(c->k, sum, parts);
     return to;
 }
@@ -99,9 +101,9 @@ parts_body(Kernel *k)
         int to = part_access(&c, sum, parts, &at);
         cells_store(&c, c.bound.at[i].cell, to);
     }
-    k->comment = arena_printf(k->cg->arena, "sums down columns of %" PRId64
-                              " parts of %s", parts,
-                              describe(k->cg, first->args[0]));
+    k->comment = arena_printf(k->cg->arena,
+                              "sums down columns of %" PRId64 " parts of %s",
+                              parts, describe(k->cg, first->args[0]));
     cells_settle(&c);
     columns_emit_part(&c, sum_rows(n));
 }

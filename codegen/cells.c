@@ -413,32 +413,6 @@ cells_store_is_full(const Cells *c, const CellStore *s)
     return c->loops->access.at[s->access].full;
 }
 
-static void
-emit_result(Cells *c, int fold)
-{
-    Cell *cell = &c->cell.at[fold];
-    Emit *e = &c->k->out;
-    const char *lanes = cell->now;
-    const char *name = kernel_local(c->k, cell->path);
-    const char *t = c_compute(cell->dtype);
-    if (cell->fold == FOLD_sum && dtype_info[cell->dtype].kind == KIND_FLOAT) {
-        const char *sum = arena_printf(c->k->cg->arena, "edl_sum16%s(%s)",
-                                       cell->dtype == DT_f64 ? "" : "f", lanes);
-        emit_line(e, "const %s %s = %s;", t, name,
-                  cells_round(c, cell->dtype, sum));
-    } else if (cell->fold == FOLD_max && cell->dtype == DT_f32) {
-        emit_line(e, "const float %s = edl_max16f(%s);", name, lanes);
-    } else {
-        emit_line(e, "%s %s = %s[0];", t, name, lanes);
-        emit_open(e, "for (int l = 1; l < 16; l++)");
-        cells_combine(c, fold, name,
-                      arena_printf(c->k->cg->arena, "%s[l]", lanes));
-        emit_close(e, "");
-    }
-    cell->now = name;
-    cell->now_loop = 0;
-}
-
 /* What the pass does with element c; lane: the index of its lane. */
 static void
 emit_body(Cells *c, int level, const char *lane)
@@ -583,7 +557,7 @@ emit_pass(Cells *c, int level)
         emit_close(&c->k->out, "");
     for (int i = 0; i < c->cell.n; i++)
         if (cells_is_fold(c, i, level))
-            emit_result(c, i);
+            cells_fold_end(c, i);
     keep_stored(c, level);
 }
 

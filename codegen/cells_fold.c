@@ -1,4 +1,4 @@
-/* Folds of cells: where they begin, their accumulators, one step. */
+/* Folds of cells: where they begin, their accumulators, one step, the end. */
 #include "codegen/cells_pass.h"
 
 const char *
@@ -67,4 +67,30 @@ cells_lanes(Cells *c, int fold, int n)
     emit_line(e, "%s %s[%d];", t, cell->now, n);
     emit_line(e, "for (int l = 0; l < %d; l++)", n);
     emit_line(e, "    %s[l] = %s;", cell->now, start);
+}
+
+void
+cells_fold_end(Cells *c, int fold)
+{
+    Cell *cell = &c->cell.at[fold];
+    Emit *e = &c->k->out;
+    const char *lanes = cell->now;
+    const char *name = kernel_local(c->k, cell->path);
+    const char *t = c_compute(cell->dtype);
+    if (cell->fold == FOLD_sum && dtype_info[cell->dtype].kind == KIND_FLOAT) {
+        const char *sum = arena_printf(c->k->cg->arena, "edl_sum16%s(%s)",
+                                       cell->dtype == DT_f64 ? "" : "f", lanes);
+        emit_line(e, "const %s %s = %s;", t, name,
+                  cells_round(c, cell->dtype, sum));
+    } else if (cell->fold == FOLD_max && cell->dtype == DT_f32) {
+        emit_line(e, "const float %s = edl_max16f(%s);", name, lanes);
+    } else {
+        emit_line(e, "%s %s = %s[0];", t, name, lanes);
+        emit_open(e, "for (int l = 1; l < 16; l++)");
+        cells_combine(c, fold, name,
+                      arena_printf(c->k->cg->arena, "%s[l]", lanes));
+        emit_close(e, "");
+    }
+    cell->now = name;
+    cell->now_loop = 0;
 }

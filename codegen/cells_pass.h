@@ -14,6 +14,8 @@ bool cells_store_is_full(const Cells *c, const CellStore *s);
 /* What a fold begins with; a value rounded to its storage type. */
 const char *cells_fold_start(const Cell *cell);
 const char *cells_round(Cells *c, Dtype d, const char *text);
+/* After its pass: 16 accumulators become one, as a tree. */
+void cells_fold_end(Cells *c, int fold);
 /* The index of the element in column `at` of the row. */
 const char *cells_index_text(Cells *c, const Access *a, const char *at);
 /* codegen/cuda_cells.c */

@@ -43,8 +43,8 @@ int64_t sum_blocks(const Node *n);
  * part 0, of part 1, ... in row-major order. */
 int64_t sum_parts(const Node *n);
 
-/* Is it a sum over all axes but the last, of f32 or f64? A group of kind row may
- * hold such sums of what it reads or makes, each read by accumulates alone. */
+/* Is it a sum over all axes but the last, of f32 or f64? A group of kind row
+ * may hold such sums of what it reads or makes, read by accumulates alone. */
 bool sums_down(const Node *n);
 /* So many rows are a part of the sums down columns of a group of kind row, and
  * on a CPU of kind reduce or of a reduce_sum alone: each part is added up by
