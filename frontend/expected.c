@@ -156,6 +156,9 @@ hint(Parser *p, const Wanted *w, const Token *found)
         text = "a name begins with a letter or '_'";
     else if (found->class == TC_RESERVED && !strcmp(found->u.text, "not"))
         text = "'not' is weaker than what is before it: put it in brackets";
+    else if ((found->flags & TOK_DECLARATION) && wants(w, "return"))
+        text = arena_printf(p->arena, "'%s' stands outside of every block",
+                            found->u.text);
     else if (found->class == TC_RESERVED && only_a_name(w))
         text = arena_printf(p->arena, "'%s' is a reserved word", found->u.text);
     else if (found->class == TC_TYPE && only_a_name(w))
