@@ -269,6 +269,14 @@ panels(const EdlProduct *s, Block *block, const float *b, const float *next,
     }
 }
 
+/* Rows of A that lie across are packed while the first panel reads them,
+ * unless all their lines fall on one place of the first cache. */
+static bool
+packs_later(const EdlProduct *s)
+{
+    return s->a_row == 1 && s->a_col % 1024 != 0;
+}
+
 /* Terms p0 on of a block of rows; a and c: where its first row starts. */
 static void
 terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
@@ -280,7 +288,7 @@ terms(Block *block, const EdlProduct *s, int64_t p0, const float *a,
     block->a = a += p0 * s->a_col;
     block->a_step = block->a_row = s->a_row;
     block->a_col = s->a_col;
-    if (block->bands && s->a_row != 1) {
+    if (block->bands && !packs_later(s)) {
         pack_bands(block->bands, a, s->a_row, s->a_col, block->k, block->rows,
                    tall);
         use_bands(block);

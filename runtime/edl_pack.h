@@ -111,12 +111,38 @@ pack(float *to, const float *b, int64_t b_row, int64_t b_col, int64_t k, int n,
                 to[p * wide + j] = b[p * b_row + j * b_col];
 }
 
+/* Bands of 8 adjacent rows of A where a_row is 1: some terms of all of them
+ * at a time, so that memory is read along its lines. */
+static void
+pack_bands_along(float *to, const float *a, int64_t a_col, int64_t k,
+                 int64_t bands)
+{
+    enum { PART = 16 };
+    for (int64_t p0 = 0; p0 < k; p0 += PART) {
+        int64_t p1 = least(p0 + PART, k);
+        for (int64_t i = 0; i < bands; i += 2) {
+            float *t = to + i * 8 * k;
+            const float *from = a + i * 8 + p0 * a_col;
+            for (int64_t p = p0; p < p1; p++, from += a_col) {
+                EDL_PREFETCH(from + PART * a_col, 0);
+                memcpy(t + 8 * p, from, sizeof *a * 8);
+                memcpy(t + 8 * (p + k), from + 8, sizeof *a * 8);
+            }
+        }
+    }
+}
+
 /* Bands of `tall` rows, one after the other. */
 static void
 pack_bands(float *to, const float *a, int64_t a_row, int64_t a_col, int64_t k,
            int64_t rows, int tall)
 {
-    for (int64_t i = 0; i < rows; i += tall)
+    int64_t i = 0;
+    if (a_row == 1 && tall == 8) {
+        i = rows / 16 * 16;
+        pack_bands_along(to, a, a_col, k, i / 8);
+    }
+    for (; i < rows; i += tall)
         pack(to + i * k, a + i * a_row, a_col, a_row, k,
              (int)least(rows - i, tall), tall);
 }

@@ -82,7 +82,7 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
         EDL_UNROLL
         for (int u = 0; u < 4; u++) {
             if (band)
-                EDL_PREFETCH(a + (u + TERMS_AHEAD) * a_col, 0);
+                EDL_PREFETCH(a + u * a_col + ROWS_AHEAD, 0);
             TILE_TERM(sum, a + u * a_col, half + u * a_col, a_row,
                       b + u * b_row, some, keep ? keep + u * TILE_WIDE : keep,
                       band ? band + u * TILE_ROWS : band);

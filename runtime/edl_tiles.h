@@ -42,7 +42,7 @@
 enum {
     K_BLOCK = 256,   /* rows of a packed panel of B */
     ROW_BLOCK = 384, /* rows of A that are packed, for the second cache */
-    TERMS_AHEAD = 24, /* from which rows of A that lie across are asked for */
+    ROWS_AHEAD = 16,  /* of A that lie across are asked for: the next line */
     MOST_VECS = 3,
     MOST_COLUMNS = 48,
     MOST_ROWS = 8

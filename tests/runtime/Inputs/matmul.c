@@ -56,11 +56,13 @@ one(const Kernel *kernel, const EdlProduct *s, const int64_t *r, int add)
 static void
 forms(const Kernel *kernel, int64_t m, int64_t n, int64_t k)
 {
-    const int64_t a[3][2] = {{k + PAD, 1}, {1, m + PAD}, {2 * k, 2}};
+    const int64_t far = k < 200 ? 1024 : m + PAD; /* on one place of a cache */
+    const int64_t a[4][2] = {
+        {k + PAD, 1}, {1, m + PAD}, {2 * k, 2}, {1, far}};
     const int64_t b[3][2] = {{n + PAD, 1}, {1, k + PAD}, {2 * n, 2}};
     const int64_t all[4] = {0, m, 0, n};
     const int64_t part[4] = {m / 3, m - m / 4, n / 3, n - n / 4};
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 12; i++) {
         EdlProduct s = {k,           a[i / 3][0], a[i / 3][1],
                         b[i % 3][0], b[i % 3][1], N + PAD};
         one(kernel, &s, all, 0);
