@@ -114,6 +114,7 @@ make_groups(Fuse *f)
         if (g->members.n == 0)
             continue;
         qsort(g->members.at, (size_t)g->members.n, sizeof(Node *), by_order);
+        fuse_columns_last(f, g);
         graph_fuse(f->g, g->members.at, g->members.n, g->kind);
     }
     order_sort(f->g);

@@ -1,6 +1,7 @@
 #include "passes/fuse_columns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/scratch.h"
 
@@ -72,20 +73,19 @@ move_to(Fuse *f, Group *rows, Group *g)
     return true;
 }
 
-/* The rows that make v, or else the first that read it. */
+/* The first rows that read v, or else those that make it: what reads a layer's
+ * gradient is of the layer, who makes it depends on what comes behind. */
 static bool
 move_to_rows_of(Fuse *f, const Value *v, Group *g)
 {
-    Group *maker = fuse_group_of(f, value_node(v));
-    if (maker && are_rows(maker, g))
-        return move_to(f, maker, g);
     const Users *u = fuse_users(v);
     for (int i = 0; i < u->at.n; i++) {
         Group *reader = fuse_group_of(f, u->at.at[i]);
         if (reader && are_rows(reader, g) && move_to(f, reader, g))
             return true;
     }
-    return false;
+    Group *maker = fuse_group_of(f, value_node(v));
+    return maker && are_rows(maker, g) && move_to(f, maker, g);
 }
 
 static bool
@@ -112,4 +112,25 @@ fuse_columns(Fuse *f)
     for (int i = 0; i < f->groups.n; i++)
         if (can_move(f->groups.at[i]))
             find_rows(f, f->groups.at[i]);
+}
+
+static bool
+stands_last(const Node *n)
+{
+    return sums_down(n) ||
+           (n->op == OP_accumulate && sums_down(value_node(n->args[0])));
+}
+
+void
+fuse_columns_last(Fuse *f, Group *g)
+{
+    Node **sorted = ARENA_ARRAY(f->a, Node *, g->members.n);
+    int n = 0;
+    if (strcmp(g->kind, "row") != 0)
+        return;
+    for (int last = 0; last < 2; last++)
+        for (int i = 0; i < g->members.n; i++)
+            if (stands_last(g->members.at[i]) == last)
+                sorted[n++] = g->members.at[i];
+    memcpy(g->members.at, sorted, (size_t)n * sizeof *sorted);
 }

@@ -8,5 +8,8 @@
  * gradients of biases and of a norm's scale and shift beside the gradient of
  * the norm, so that each tensor is read once. */
 void fuse_columns(Fuse *f);
+/* In a group of rows these sums stand last: what the rows themselves read comes
+ * first among its operands, and gives its place to what they make. */
+void fuse_columns_last(Fuse *f, Group *g);
 
 #endif

@@ -14,7 +14,7 @@ from trained import Trainer
 sys.dont_write_bytecode = True
 
 LINE = re.compile(r"^  (\S*grads) (\S+) (\d+) (\d+)$", re.M)
-MOVED, TRAINED = 100, 8  # as many, evenly
+MOVED, TRAINED = 300, 8  # as many, evenly
 
 
 def evenly(things, n):
