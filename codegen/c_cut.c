@@ -13,7 +13,7 @@ enum {
     MORE_CUTS = 12, /* than are needed, of rows and of columns */
     /* What a piece does beside multiply-adds, in those of the same time: */
     PIECE_MACS = 1 << 15, /* to be handed out, */
-    PART_MACS = 1 << 11,  /* for a row of which it makes a part, not all, */
+    PART_MACS = 1 << 10,  /* for a row of which it makes a part, not all, */
     ROW_MACS = 4,         /* a term of a row read as it lies, */
     FAR_MACS = 6,         /* or from rows that are adjacent; */
     COLUMN_MACS = 8,      /* of a column read as it lies, */
