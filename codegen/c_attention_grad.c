@@ -157,13 +157,27 @@ emit_row(Kernel *k, const Backward *b, const Part *p)
     emit_line(e, "row[i] = %s;", heads_hidden(k, h, "0", "w"));
     emit_line(e, "slope[i] = %s;", heads_hidden(k, h, "0", "d"));
     emit_close(e, "");
-    if (h->bias_at < 0)
-        return;
+}
+
+/* The slopes of the part go to the bias, a line of memory at a time. */
+static void
+emit_dbias(Kernel *k, const Backward *b, const Part *p)
+{
+    Emit *e = &k->out;
+    Arena *a = k->cg->arena;
+    const Heads *h = &b->h;
+    const char *slope = arena_printf(a, "ds[j * %" PRId64 " + i]", h->queries);
+    emit_open(e, "for (int64_t j0 = %s; j0 < %s; j0 += 16)", p->k0, p->k1);
+    emit_line(e, "const int64_t j1 = %s - j0 > 16 ? j0 + 16 : %s;", p->k1,
+              p->k1);
     heads_open_columns(k, h, p, false);
+    emit_open(e, "for (int64_t j = j0; j < j1; j++)");
     heads_put(k, &b->dbias, "i", "s0 + j",
-              arena_printf(a, "%s + slope[i]",
-                           heads_load(k, &b->dbias, "i", "s0 + j")));
-    emit_line(e, "slope[i] *= %s;", scale);
+              arena_printf(a, "%s + %s",
+                           heads_load(k, &b->dbias, "i", "s0 + j"), slope));
+    emit_line(e, "%s *= %s;", slope, c_number(a, DT_f32, h->scale));
+    emit_close(e, "");
+    emit_close(e, "");
     emit_close(e, "");
 }
 
@@ -240,6 +254,8 @@ emit_weights(Kernel *k, const Backward *b, const Tiles *s, const Part *p)
     heads_open_row(k, h, p, "weight");
     emit_row(k, b, p);
     emit_close(&k->out, "");
+    if (h->bias_at >= 0)
+        emit_dbias(k, b, p);
 }
 
 /* to (+)= from @ rows, of the keys and queries of p */
