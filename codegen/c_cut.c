@@ -11,6 +11,7 @@ enum {
     TILE_COLUMNS = 384,
     FEW_ROWS = 64,  /* edl_matmul does not pack columns for them */
     MORE_CUTS = 12, /* than are needed, of rows and of columns */
+    SERIAL_MACS = 1 << 18, /* to hand out pieces of less takes longer */
     /* What a piece does beside multiply-adds, in those of the same time: */
     PIECE_MACS = 1 << 15, /* to be handed out, */
     PART_MACS = 1 << 10,  /* for a row of which it makes a part, not all, */
@@ -67,6 +68,7 @@ cut_cost(const Cut *c, int64_t nr, int64_t nc)
 void
 c_cut(Cut *c)
 {
+    c->serial = c->m * c->n * c->k * c->batches <= SERIAL_MACS;
     int64_t more = c->serial ? 0 : MORE_CUTS;
     int64_t nr0 = pieces_of(c->m, c->tile ? TILE_ROWS : MOST_ROWS);
     int64_t nc0 = pieces_of(c->n, c->tile ? TILE_COLUMNS : MOST_COLUMNS);

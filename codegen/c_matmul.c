@@ -6,10 +6,7 @@
 
 #include <inttypes.h>
 
-enum {
-    SERIAL_MACS = 1 << 18,
-    WANTED_ROWS = 8 /* what rows of a small piece are a multiple of */
-};
+enum { WANTED_ROWS = 8 /* what rows of a small piece are a multiple of */ };
 
 typedef struct Side {
     int param;
@@ -29,6 +26,7 @@ typedef struct Product {
     bool plain;            /* f16, f64, or columns that are not adjacent */
     bool bf16;             /* the operands, where they are not rounded yet too */
     int64_t rows, columns; /* of a piece */
+    bool serial;           /* one thread makes all pieces */
 } Product;
 
 /* ---- shapes and strides ---- */
@@ -72,39 +70,33 @@ batches(const Product *p)
     return n;
 }
 
-/* So small that handing its pieces out takes longer. */
-static bool
-is_serial(const Product *p)
-{
-    return p->m * p->n * p->k * batches(p) <= SERIAL_MACS;
-}
-
 /* A small one in blocks of rows. */
-static bool
+static void
 cut_in(Product *p, int64_t pieces)
 {
     int64_t each = (p->m + pieces - 1) / pieces;
+    if (batches(p) != 1 || p->tile)
+        return;
     p->rows = (each + WANTED_ROWS - 1) / WANTED_ROWS * WANTED_ROWS;
     p->columns = p->n;
-    return batches(p) == 1 && !p->tile;
 }
 
 static void
 cut(Product *p, int64_t want)
 {
-    if (want && cut_in(p, want))
-        return;
     Cut c = {.m = p->m,
              .n = p->n,
              .k = p->k,
              .batches = batches(p),
              .tile = p->tile,
-             .serial = is_serial(p),
              .a_along = p->a.col == 1,
              .b_along = p->b.col == 1};
     c_cut(&c);
     p->rows = c.rows;
     p->columns = c.columns;
+    p->serial = c.serial;
+    if (want)
+        cut_in(p, want);
 }
 
 /* ---- text ---- */
@@ -170,7 +162,7 @@ open_pieces(Kernel *k, const Product *p)
     int64_t nr = (p->m + p->rows - 1) / p->rows;
     int64_t nc = (p->n + p->columns - 1) / p->columns;
     int64_t nb = batches(p), n = nb * nr * nc;
-    bool serial = n > 1 && is_serial(p) && k->want != n;
+    bool serial = n > 1 && p->serial && k->want != n;
     k->pieces = serial ? 1 : n;
     if (k->pieces > 1 && nc == 1 && nb == 1)
         say_cut(k, p);

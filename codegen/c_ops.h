@@ -33,9 +33,9 @@ void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
 typedef struct Cut {
     int64_t m, n, k, batches;
     bool tile;             /* a piece's product stays on the stack */
-    bool serial;           /* one thread makes all pieces */
     bool a_along, b_along; /* terms of A, columns of B are adjacent */
-    int64_t rows, columns; /* of a piece */
+    int64_t rows, columns; /* of a piece: what is asked, as */
+    bool serial;           /* one thread makes all pieces */
 } Cut;
 void c_cut(Cut *c);
 /* A product with addresses of the caller's: [m, k] @ [k, n], into f32; of f32
