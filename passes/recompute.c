@@ -56,7 +56,7 @@ pick(Module *m, Ladder *l)
     int64_t limit = find_limit(m, l);
     if (module_option_is(m, "recompute", "all"))
         return l->last;
-    if (limit < 0 || ladder_total(l, 0) <= limit)
+    if (limit < 0)
         return 0;
     bool again = !module_option_is(m, "recompute", "none");
     int rung = ladder_fastest(l, limit, again);

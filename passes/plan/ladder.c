@@ -151,8 +151,8 @@ fits(Ladder *l, int rung, int64_t limit)
     return l->at.at[rung].least <= limit && ladder_total(l, rung) <= limit;
 }
 
-/* Rungs stand by the time that they take at least: what comes behind one that
- * takes no longer need not be judged. */
+/* Rungs stand by the time that they take at least; what takes no less than the
+ * best so far is not judged. */
 int
 ladder_fastest(Ladder *l, int64_t limit, bool again)
 {
@@ -160,7 +160,7 @@ ladder_fastest(Ladder *l, int64_t limit, bool again)
     for (int i = 0; i < l->at.n; i++) {
         const Rung *r = &l->at.at[i];
         if (best >= 0 && l->step_ns + r->floor >= ladder_ns(l, best))
-            break;
+            continue;
         if (is_open(r, again) && fits(l, i, limit) &&
             (best < 0 || ladder_ns(l, i) < ladder_ns(l, best)))
             best = i;
