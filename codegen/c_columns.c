@@ -88,12 +88,7 @@ parts_body(Kernel *k)
     int64_t at = 0, parts = sum_row_parts(n);
     Loops s = loops_new(k, t, (1u << t->rank) - 1);
     Cells c = cells_new(k, &s);
-    if (n->op != OP_fused)
-        row_node(&c, n);
-    else
-        graph_each(n->body, b)
-            if (b->op != OP_accumulate)
-                row_node(&c, b);
+    row_nodes(&c, n);
     for (int i = 0; i < c.bound.n; i++) {
         const Node *sum = c.bound.at[i].value->def;
         if (!is_sum_in(sum, n))

@@ -68,6 +68,12 @@ cut_cost(const Cut *c, int64_t nr, int64_t nc)
 void
 c_cut(Cut *c)
 {
+    if (c->want && c->batches == 1 && !c->tile) {
+        c->rows = even(c->m, c->want, ROW_STEP);
+        c->columns = c->n;
+        c->serial = false;
+        return;
+    }
     c->serial = c->m * c->n * c->k * c->batches <= SERIAL_MACS;
     int64_t more = c->serial ? 0 : MORE_CUTS;
     int64_t nr0 = pieces_of(c->m, c->tile ? TILE_ROWS : MOST_ROWS);

@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-enum { WANTED_ROWS = 8 /* what rows of a small piece are a multiple of */ };
-
 typedef struct Side {
     int param;
     Dtype dtype;
@@ -70,17 +68,6 @@ batches(const Product *p)
     return n;
 }
 
-/* A small one in blocks of rows. */
-static void
-cut_in(Product *p, int64_t pieces)
-{
-    int64_t each = (p->m + pieces - 1) / pieces;
-    if (batches(p) != 1 || p->tile)
-        return;
-    p->rows = (each + WANTED_ROWS - 1) / WANTED_ROWS * WANTED_ROWS;
-    p->columns = p->n;
-}
-
 static void
 cut(Product *p, int64_t want)
 {
@@ -90,13 +77,12 @@ cut(Product *p, int64_t want)
              .batches = batches(p),
              .tile = p->tile,
              .a_along = p->a.col == 1,
-             .b_along = p->b.col == 1};
+             .b_along = p->b.col == 1,
+             .want = want};
     c_cut(&c);
     p->rows = c.rows;
     p->columns = c.columns;
     p->serial = c.serial;
-    if (want)
-        cut_in(p, want);
 }
 
 /* ---- text ---- */
@@ -162,7 +148,7 @@ open_pieces(Kernel *k, const Product *p)
     int64_t nr = (p->m + p->rows - 1) / p->rows;
     int64_t nc = (p->n + p->columns - 1) / p->columns;
     int64_t nb = batches(p), n = nb * nr * nc;
-    bool serial = n > 1 && p->serial && k->want != n;
+    bool serial = n > 1 && p->serial;
     k->pieces = serial ? 1 : n;
     if (k->pieces > 1 && nc == 1 && nb == 1)
         say_cut(k, p);

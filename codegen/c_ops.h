@@ -34,6 +34,7 @@ typedef struct Cut {
     int64_t m, n, k, batches;
     bool tile;             /* a piece's product stays on the stack */
     bool a_along, b_along; /* terms of A, columns of B are adjacent */
+    int64_t want;          /* so many blocks of rows, where it is small; or 0 */
     int64_t rows, columns; /* of a piece: what is asked, as */
     bool serial;           /* one thread makes all pieces */
 } Cut;
@@ -64,6 +65,8 @@ void c_learning_rate(Cg *cg, const Node *n);
 /* One row of cells for the nodes of a row or reduce group (codegen/c_row.c):
  * axes: bit i: axis i is reduced. Binds the results. */
 void row_node(Cells *c, const Node *n);
+/* A node, or those of its group but for what goes into tensors. */
+void row_nodes(Cells *c, const Node *n);
 /* codegen/c_columns.c: sums down columns in a group of rows, and accumulates of
  * them. */
 bool is_column_sum(const Node *b);

@@ -328,6 +328,18 @@ row_node(Cells *c, const Node *n)
         cg_refuse(c->k->cg, n, "has no C inside a group of rows");
 }
 
+void
+row_nodes(Cells *c, const Node *n)
+{
+    if (n->op != OP_fused) {
+        row_node(c, n);
+        return;
+    }
+    graph_each(n->body, b)
+        if (b->op != OP_write && b->op != OP_accumulate)
+            row_node(c, b);
+}
+
 /* ---- kernels of rows ---- */
 
 /* The shape of the rows of a group: the broadcast of all of it. */

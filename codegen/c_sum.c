@@ -54,12 +54,7 @@ static Cells
 build(Kernel *k, Loops *s, const Sums *sums)
 {
     Cells c = cells_new(k, s);
-    if (sums->group->op != OP_fused)
-        row_node(&c, sums->group);
-    else
-        graph_each(sums->group->body, b)
-            if (b->op != OP_write && b->op != OP_accumulate)
-                row_node(&c, b);
+    row_nodes(&c, sums->group);
     return c;
 }
 

@@ -233,12 +233,7 @@ parts_body(Kernel *k)
     int64_t at = 0, parts = sum_parts(n);
     Loops s = loops_new(k, t, mask);
     Cells c = cells_new(k, &s);
-    if (n->op != OP_fused)
-        row_node(&c, n);
-    else
-        graph_each(n->body, b)
-            if (b->op != OP_accumulate)
-                row_node(&c, b);
+    row_nodes(&c, n);
     int last = t->rank - 1;
     while (t->dim[last] == 1)
         last--;
