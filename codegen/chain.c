@@ -242,10 +242,10 @@ kernel_emit(Cg *cg, const Node *node, const char *label, const char *path,
         cg->chain = ARENA_ARRAY(cg->arena, Chain, 1);
     if (!fits(cg->chain, &l.cut.plain))
         cg_launch(cg);
-    launch_keep(cg, &l.alone);
+    launch_keep(cg, &l.alone, false);
     if (l.alone.plain.pieces > 1)
         l.cut = l.alone;
-    launch_keep(cg, &l.cut);
+    launch_keep(cg, &l.cut, true);
     cg->chain->link[cg->chain->n++] = l;
 }
 

@@ -138,12 +138,13 @@ key_of(Cg *cg, Launch *s, FunctionText *text)
 }
 
 void
-launch_keep(Cg *cg, Launch *s)
+launch_keep(Cg *cg, Launch *s, bool in_chain)
 {
-    if (!map_get(&cg->known, key_of(cg, s, emit_piece)) ||
-        !map_get(&cg->known, key_of(cg, s, text_of(cg, s))))
+    if (!s->aux)
+        return;
+    FunctionText *text = in_chain ? emit_piece : text_of(cg, s);
+    if (!map_get(&cg->known, key_of(cg, s, text)))
         named(cg, s);
-    s->body = NULL;
     s->aux = NULL;
 }
 

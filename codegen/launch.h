@@ -22,8 +22,9 @@ Launch launch_new(Cg *cg, const Node *node, const char *label,
                   const char *path, KernelBody body, const void *aux,
                   int64_t want);
 
-/* Runs the body again where it may be needed: aux may go after that. */
-void launch_keep(Cg *cg, Launch *s);
+/* Runs the body again where it may be needed, as one of a chain or alone, and
+ * aux may go after that. */
+void launch_keep(Cg *cg, Launch *s, bool in_chain);
 
 /* The name of the function that does all of it, which is written first unless
  * an equal one exists; */

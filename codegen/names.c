@@ -1,6 +1,7 @@
 #include "codegen/names.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,9 +269,16 @@ name_upper(Arena *a, const char *name)
 const char *
 names_take(Names *n, const char *name)
 {
-    const char *free = name;
-    for (int i = 2; name_reserved(free) || map_get(&n->taken, free); i++)
-        free = arena_printf(n->arena, "%s_%d", name, i);
-    map_put(n->arena, &n->taken, free, (void *)name);
+    const char *free;
+    intptr_t last = (intptr_t)map_get(&n->taken, name), i = last ? last : 1;
+    if (!last && !name_reserved(name)) {
+        map_put(n->arena, &n->taken, name, (void *)1);
+        return name;
+    }
+    do
+        free = arena_printf(n->arena, "%s_%d", name, (int)++i);
+    while (name_reserved(free) || map_get(&n->taken, free));
+    map_put(n->arena, &n->taken, name, (void *)i);
+    map_put(n->arena, &n->taken, free, (void *)1);
     return free;
 }

@@ -10,7 +10,7 @@
 /* What one scope (a file, a kernel) has taken. Zero is empty. */
 typedef struct Names {
     Arena *arena;
-    Map taken;
+    Map taken; /* the number behind the last that was made of a name, or 1 */
 } Names;
 
 Names names_new(Arena *a);

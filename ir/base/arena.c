@@ -98,10 +98,13 @@ arena_strndup(Arena *a, const char *s, size_t n)
 char *
 arena_vprintf(Arena *a, const char *fmt, va_list ap)
 {
+    char small[256];
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    int n = vsnprintf(small, sizeof small, fmt, again);
     va_end(again);
+    if ((size_t)n < sizeof small)
+        return arena_strndup(a, small, (size_t)n);
     char *p = arena_alloc(a, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, fmt, ap);
     return p;

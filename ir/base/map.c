@@ -21,6 +21,22 @@ hash64(const void *bytes, size_t n)
     return h;
 }
 
+/* Of keys alone, which may be long: a word at a time. */
+static uint64_t
+hash_key(const char *key, size_t n)
+{
+    uint64_t h = n, word;
+    for (; n >= sizeof word; key += sizeof word, n -= sizeof word) {
+        memcpy(&word, key, sizeof word);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, key, n);
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
 /* The slot of a key, or the free slot where it belongs. */
 static struct MapSlot *
 find(const Map *m, const char *key, size_t n, uint64_t hash)
@@ -50,7 +66,7 @@ void *
 map_get(const Map *m, const char *key)
 {
     size_t n = strlen(key);
-    return m->cap ? find(m, key, n, hash64(key, n))->value : NULL;
+    return m->cap ? find(m, key, n, hash_key(key, n))->value : NULL;
 }
 
 void
@@ -59,7 +75,7 @@ map_put(Arena *a, Map *m, const char *key, void *value)
     if (2 * (m->n + 1) > m->cap)
         grow(a, m);
     size_t n = strlen(key);
-    uint64_t hash = hash64(key, n);
+    uint64_t hash = hash_key(key, n);
     struct MapSlot *s = find(m, key, n, hash);
     if (!s->key)
         m->n++;
@@ -79,7 +95,7 @@ intern_n(Interner *in, const char *s, size_t n)
 {
     if (2 * (in->map.n + 1) > in->map.cap)
         grow(in->arena, &in->map);
-    uint64_t hash = hash64(s, n);
+    uint64_t hash = hash_key(s, n);
     struct MapSlot *slot = find(&in->map, s, n, hash);
     if (!slot->key) {
         char *copy = arena_strndup(in->arena, s, n);
