@@ -202,14 +202,6 @@ walk_of(const float *at, int64_t row, int64_t col, int64_t rows, int64_t n,
     return s;
 }
 
-/* Of the next tile: 4 that are left are better as 2 and 2 than as 3 and 1. */
-static int
-vectors(int64_t columns, int width)
-{
-    int64_t n = (columns + width - 1) / width;
-    return n == 4 ? 2 : (int)least(n, MOST_VECS);
-}
-
 /* A as it is packed. */
 static void
 use_bands(Block *block)

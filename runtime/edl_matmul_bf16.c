@@ -50,6 +50,9 @@ add_pair(float c, uint32_t x, uint32_t y)
 #define TILE pairs_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE pairs_avx512_2
+#define TILE_VECS 2
+#include "edl_tile.h"
 #define TILE pairs_avx512_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -60,6 +63,9 @@ add_pair(float c, uint32_t x, uint32_t y)
 #define TILE floats_avx512_1
 #define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE floats_avx512_2
+#define TILE_VECS 2
+#include "edl_tile.h"
 #define TILE floats_avx512_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -69,6 +75,9 @@ add_pair(float c, uint32_t x, uint32_t y)
 #include "edl_vectors.h"
 #define TILE floats_avx2_1
 #define TILE_VECS 1
+#include "edl_tile.h"
+#define TILE floats_avx2_2
+#define TILE_VECS 2
 #include "edl_tile.h"
 #define TILE floats_avx2_3
 #define TILE_VECS 3
@@ -110,6 +119,9 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #define TILE floats_neon_1
 #define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE floats_neon_2
+#define TILE_VECS 2
+#include "edl_tile.h"
 #define TILE floats_neon_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -122,6 +134,9 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 #define TILE pairs_c_1
 #define TILE_VECS 1
 #include "edl_tile.h"
+#define TILE pairs_c_2
+#define TILE_VECS 2
+#include "edl_tile.h"
 #define TILE pairs_c_3
 #define TILE_VECS 3
 #include "edl_tile.h"
@@ -129,25 +144,25 @@ add_terms4(float32x4_t c, float32x4_t x, float32x4_t y)
 
 typedef struct Kernel {
     const char *name;
-    TileFn *one, *most; /* tiles of 1 and of MOST_VECS vectors in a row */
+    TileFn *run[MOST_VECS]; /* tiles of 1, 2, .. vectors in a row */
     int rows, width;        /* of a tile, of a vector */
+    bool some;              /* the last vector may be a part of one */
     Packing packing;
     bool flushes; /* by MXCSR */
 } Kernel;
 
+#define RUNS(name) {name##_1, name##_2, name##_3}
+
 static const Kernel kernels[] = {
 #if EDL_X86
-    {"avx512_bf16", pairs_avx512_1, pairs_avx512_3, 8, 16, {true, true, true},
-     false},
-    {"avx512", floats_avx512_1, floats_avx512_3, 8, 16, {false, true, true},
-     true},
-    {"avx512", floats_avx512_1, floats_avx512_3, 8, 16, {false, true, false},
-     true},
-    {"avx2", floats_avx2_1, floats_avx2_3, 4, 8, {false, false, false}, true},
+    {"avx512_bf16", RUNS(pairs_avx512), 8, 16, true, {true, true, true}, false},
+    {"avx512", RUNS(floats_avx512), 8, 16, true, {false, true, true}, true},
+    {"avx512", RUNS(floats_avx512), 8, 16, true, {false, true, false}, true},
+    {"avx2", RUNS(floats_avx2), 4, 8, false, {false, false, false}, true},
 #elif EDL_NEON
-    {"neon", floats_neon_1, floats_neon_3, 8, 4, {false, false, false}, false},
+    {"neon", RUNS(floats_neon), 8, 4, false, {false, false, false}, false},
 #endif
-    {"c", pairs_c_1, pairs_c_3, 4, 1, {true, false, false}, false},
+    {"c", RUNS(pairs_c), 4, 1, false, {true, false, false}, false},
 };
 
 #if EDL_X86
@@ -207,12 +222,6 @@ typedef struct Block {
     int add;
 } Block;
 
-static TileFn *
-tile_of(const Block *s)
-{
-    return s->vecs == 1 ? s->kernel->one : s->kernel->most;
-}
-
 /* A tile of which only `rows` rows and some columns exist: through a whole
  * one on the stack. */
 static void
@@ -223,7 +232,7 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
     memset(tile, 0, sizeof tile);
     for (int i = 0; s->add && i < rows; i++)
         memcpy(tile + i * s->wide, c + i * s->c_row, bytes);
-    tile_of(s)(s->words, a, 1, s->kernel->rows, s->b, s->wide,
+    s->kernel->run[s->vecs - 1](s->words, a, 1, s->kernel->rows, s->b, s->wide,
                                 tile, s->wide, s->add, ahead);
     for (int i = 0; i < rows; i++)
         memcpy(c + i * s->c_row, tile + i * s->wide, bytes);
@@ -232,7 +241,7 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
 static void
 block_run(const Block *s, Ahead *ahead)
 {
-    TileFn *const run = tile_of(s);
+    TileFn *const run = s->kernel->run[s->vecs - 1];
     int tall = s->kernel->rows;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
@@ -241,7 +250,7 @@ block_run(const Block *s, Ahead *ahead)
         bool last = s->rows - i <= tall;
         ahead->tile =
             (const char *)(last ? s->c + s->wide : c + tall * s->c_row);
-        if (rows == tall && s->columns == s->wide)
+        if (rows == tall && (s->columns == s->wide || s->kernel->some))
             run(s->words, a, 1, tall, s->b, s->wide, c, s->c_row, s->add,
                 ahead);
         else
@@ -276,14 +285,15 @@ panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
     int width = block->kernel->width;
     for (int64_t j = 0; j < n; j += block->wide) {
         Lines from = lines_at(b, 0, j);
-        int64_t left = least(n - j, MOST_VECS * width);
-        block->vecs = left <= width ? 1 : MOST_VECS;
+        block->vecs = vectors(n - j, width);
         block->wide = block->vecs * width;
+        int64_t left = least(n - j, block->wide);
         block->columns = (int)left;
         block->c = c + j;
         block->b = panel;
         Lines after = lines_at(&from, 0, n - j > left ? left : 0);
         Ahead ahead = ahead_of(&after, k, block->wide);
+        ahead.some = (1u << (left - (block->wide - width))) - 1u;
         pack(&block->kernel->packing, panel, &from, k, left, block->wide);
         block_run(block, &ahead);
     }
@@ -297,7 +307,6 @@ product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
     int64_t most = kernel->packing.pairs ? 2 * K_BLOCK : K_BLOCK;
     for (int64_t p = 0; p < s->at.k; p += most) {
         int64_t k = least(s->at.k - p, most);
-        int tall = kernel->rows;
         Block block;
         block.kernel = kernel;
         block.words = kernel->packing.pairs ? (k + 1) / 2 : (k + 1) / 2 * 2;
@@ -305,12 +314,10 @@ product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
         block.a = left;
         block.c_row = s->at.c_row;
         block.add = add || p;
-        for (int64_t i = 0; i < rows; i += tall) {
-            Lines from = lines_at(a, p, i);
-            pack(&kernel->packing, left + i * block.words, &from, k,
-                 least(rows - i, tall), tall);
-        }
-        Lines from = lines_at(b, p, 0);
+        Lines from = lines_at(a, p, 0);
+        pack_bands(&kernel->packing, left, &from, k, rows, kernel->rows,
+                   block.words);
+        from = lines_at(b, p, 0);
         panels(&block, &from, c, k, n);
     }
 }

@@ -93,4 +93,12 @@ least(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* Of the next tile: 4 that are left are better as 2 and 2 than as 3 and 1. */
+static int
+vectors(int64_t columns, int width)
+{
+    int64_t n = (columns + width - 1) / width;
+    return n == 4 ? 2 : (int)least(n, MOST_VECS);
+}
+
 #endif
