@@ -38,7 +38,7 @@ find_grid(Arena *a, Ladder *l, bool again)
     int64_t best = INT64_MAX;
     int64_t least = ladder_total(l, ladder_smallest(l, again));
     for (int i = 0; i < l->at.n; i++) {
-        if (l->at.at[i].least >= best || ladder_total(l, i) >= best)
+        if (!ladder_fits(l, i, best - 1))
             continue;
         best = ladder_total(l, i);
         if (best > least)
@@ -65,6 +65,7 @@ curve_find(Arena *a, Module *m)
         if (rung >= 0 && (c.at.n == 0 || bytes < c.at.at[c.at.n - 1].bytes))
             vec_push(a, &c.at, ((CurvePoint){bytes, ladder_ns(l, rung)}));
     }
+    ladder_free(l);
     return c;
 }
 

@@ -3,6 +3,8 @@
  * stashed where gradients are not yet written; homes of a graph are packed by
  * lifetime into the workspace, and into stash and gradients where these are
  * free, if the workspace is smaller for it. */
+#include "passes/place.h"
+
 #include "ir/storage.h"
 #include "passes/pass.h"
 #include "passes/plan/borrow.h"
@@ -164,6 +166,8 @@ place_away(Graph *g)
 
 /* Two ways to place them: all in the workspace; or some where other regions
  * have free bytes. */
+typedef int64_t Height(PackItem *items, int n);
+
 typedef struct Homes {
     Graph *g;
     Lives l;
@@ -173,6 +177,20 @@ typedef struct Homes {
     PackItem *rest; /* those that are not reused */
     int64_t rest_height;
 } Homes;
+
+/* Places them. */
+static int64_t
+lowest(PackItem *items, int n)
+{
+    return pack_lowest(items, n, ALIGN, EFFORT, NULL);
+}
+
+/* Places nothing, and is at most as much. */
+static int64_t
+bound(PackItem *items, int n)
+{
+    return pack_bound(items, n, ALIGN);
+}
 
 static PackItem *
 items_of(Arena *a, const Lives *l, const Reused *reuse)
@@ -187,25 +205,25 @@ items_of(Arena *a, const Lives *l, const Reused *reuse)
 }
 
 static bool
-find_homes(Arena *a, Homes *h, Graph *g)
+find_homes(Arena *a, Homes *h, Graph *g, Height *height)
 {
     *h = (Homes){.g = g, .l = life_find(a, g)};
     if (!fits_a_number(g, &h->l) || !place_away(g))
         return false;
     h->items = items_of(a, &h->l, NULL);
-    h->height = pack_lowest(h->items, h->l.at.n, ALIGN, EFFORT, NULL);
+    h->height = height(h->items, h->l.at.n);
     return true;
 }
 
 static void
-find_reuse(Arena *a, Homes *h, int64_t slot)
+find_reuse(Arena *a, Homes *h, int64_t slot, Height *height)
 {
     int rest = 0;
     h->reuse = reuse_find(a, h->g, &h->l, slot);
     for (int i = 0; i < h->l.at.n; i++)
         rest += h->reuse[i].region == REGION_none;
     h->rest = items_of(a, &h->l, h->reuse);
-    h->rest_height = pack_lowest(h->rest, rest, ALIGN, EFFORT, NULL);
+    h->rest_height = height(h->rest, rest);
 }
 
 static void
@@ -251,11 +269,11 @@ highest(Homes *h, int n)
 
 /* The bytes of the workspace that no graph can do without. */
 static int64_t
-find_workspace(Arena *a, Homes *h, int n, int64_t slot)
+find_workspace(Arena *a, Homes *h, int n, int64_t slot, Height *height)
 {
     int64_t least = 0;
     for (Homes *x; (x = highest(h, n)) && x->height > least;) {
-        find_reuse(a, x, slot);
+        find_reuse(a, x, slot, height);
         int64_t low = x->rest_height < x->height ? x->rest_height : x->height;
         least = low > least ? low : least;
     }
@@ -264,14 +282,15 @@ find_workspace(Arena *a, Homes *h, int n, int64_t slot)
 
 /* Nothing lies elsewhere that the workspace has room for. */
 static bool
-place_graphs(Module *m, int64_t slot)
+place_graphs(Module *m, int64_t slot, Height *height)
 {
     Arena *a = arena_new();
     Homes *h = ARENA_ARRAY(a, Homes, m->graphs.n + 1);
     bool good = true;
     for (int i = 0; good && i < m->graphs.n; i++)
-        good = find_homes(a, &h[i], m->graphs.at[i]);
-    int64_t bytes = good ? find_workspace(a, h, m->graphs.n, slot) : 0;
+        good = find_homes(a, &h[i], m->graphs.at[i], height);
+    int64_t bytes =
+        good ? find_workspace(a, h, m->graphs.n, slot, height) : 0;
     for (int i = 0; good && i < m->graphs.n; i++)
         place_homes(&h[i], h[i].height > bytes);
     m->region_bytes[REGION_workspace] = bytes;
@@ -298,7 +317,7 @@ is_placed(const Module *m)
 }
 
 static bool
-place_way(Module *m, bool borrows)
+place_way(Module *m, bool borrows, Height *height)
 {
     memset(m->region_bytes, 0, sizeof m->region_bytes);
     place_tensors(m, borrows);
@@ -307,7 +326,7 @@ place_way(Module *m, bool borrows)
     for (int i = 0; i < m->graphs.n; i++)
         m->graphs.at[i]->stash = slot;
     m->region_bytes[REGION_stash] = slot * m->slots;
-    if (!place_graphs(m, slot))
+    if (!place_graphs(m, slot, height))
         return false;
     m->region_bytes[REGION_io] += storage_stage_room(m);
     return true;
@@ -335,12 +354,37 @@ held(const Module *m)
 static bool
 place_all(Module *m)
 {
-    if (!size_tensors(m) || !place_way(m, true))
+    if (!size_tensors(m) || !place_way(m, true, lowest))
         return false;
     int64_t bytes = borrowed(m), before = held(m);
     if (bytes == 0 || m->region_bytes[REGION_workspace] <= bytes)
         return true;
-    return place_way(m, false) && (held(m) <= before || place_way(m, true));
+    return place_way(m, false, lowest) &&
+           (held(m) <= before || place_way(m, true, lowest));
+}
+
+int64_t
+place_bytes(const Module *m)
+{
+    int64_t bytes = 0;
+    for (int r = 0; r < REGION_COUNT; r++)
+        if (r != REGION_host && r != REGION_disk)
+            bytes += m->region_bytes[r];
+    return bytes;
+}
+
+int64_t
+place_least(Module *m)
+{
+    int64_t bytes = -1;
+    if (size_tensors(m) && place_way(m, true, bound)) {
+        bytes = place_bytes(m);
+        if (borrowed(m) > 0 && place_way(m, false, bound) &&
+            place_bytes(m) < bytes)
+            bytes = place_bytes(m);
+    }
+    memset(m->region_bytes, 0, sizeof m->region_bytes);
+    return bytes;
 }
 
 bool

@@ -46,6 +46,7 @@ lowest_if_moved(Module *m, bool again)
     Ladder *l = ladder_make(a, copy);
     if (l)
         bytes = ladder_enough(l, again);
+    ladder_free(l);
     arena_free(a);
     return bytes;
 }
@@ -85,6 +86,7 @@ pass_recompute(Module *m)
         m->planned.ns = ladder_ns(l, rung);
         ladder_apply(l, rung, m);
     }
+    ladder_free(l);
     arena_free(a);
     return true;
 }

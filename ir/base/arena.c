@@ -13,6 +13,7 @@ typedef struct Chunk {
 
 struct Arena {
     Chunk *chunks;
+    Chunk *spare; /* empty ones, zeroed */
     size_t next_size;
 };
 
@@ -37,21 +38,56 @@ arena_new(void)
     return a;
 }
 
+static void
+free_chunks(Chunk *c)
+{
+    for (Chunk *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}
+
 void
 arena_free(Arena *a)
 {
     if (!a)
         return;
+    free_chunks(a->chunks);
+    free_chunks(a->spare);
+    free(a);
+}
+
+void
+arena_reset(Arena *a)
+{
     for (Chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        free(c);
+        memset((char *)c + header, 0, c->used);
+        c->used = 0;
+        c->next = a->spare;
+        a->spare = c;
     }
-    free(a);
+    a->chunks = NULL;
+}
+
+static Chunk *
+take_spare(Arena *a, size_t need)
+{
+    Chunk *c = a->spare;
+    if (!c || c->size < need)
+        return NULL;
+    a->spare = c->next;
+    c->next = a->chunks;
+    a->chunks = c;
+    return c;
 }
 
 static Chunk *
 add_chunk(Arena *a, size_t need)
 {
+    Chunk *spare = take_spare(a, need);
+    if (spare)
+        return spare;
     size_t size = a->next_size > need ? a->next_size : need;
     Chunk *c = get(header + size);
     c->size = size;

@@ -12,6 +12,8 @@ typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void arena_free(Arena *a);
+/* All that it gave is gone, as if it were new; it keeps the memory. */
+void arena_reset(Arena *a);
 void *arena_alloc(Arena *a, size_t bytes);
 void *arena_grow(Arena *a, void *old, size_t old_bytes, size_t new_bytes);
 char *arena_strndup(Arena *a, const char *s, size_t n);

@@ -4,6 +4,7 @@
 
 #include "ir/copy.h"
 #include "passes/pass.h"
+#include "passes/place.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/early.h"
 #include "passes/plan/flow.h"
@@ -53,17 +54,23 @@ apply(Ladder *l, const Rung *r, Module *m)
         early_apply(m);
 }
 
+static bool
+run_passes(Module *m, int from, int end)
+{
+    for (int i = from; i < end; i++)
+        if (!pass_info[i].run(m))
+            return false;
+    return true;
+}
+
 Module *
-ladder_judge(Arena *a, Ladder *l, const Rung *r)
+ladder_scheduled(Arena *a, Ladder *l, const Rung *r)
 {
     Module *copy = module_copy(a, diag_new(a), l->m);
     module_set_option(copy, "limit", "");
     if (r)
         apply(l, r, copy);
-    for (int i = PASS_phases; i < PASS_COUNT; i++)
-        if (!pass_info[i].run(copy))
-            return NULL;
-    return copy;
+    return run_passes(copy, PASS_phases, PASS_place) ? copy : NULL;
 }
 
 void
@@ -71,16 +78,6 @@ ladder_bound(Rung *r)
 {
     int64_t kept = r->kept > 0 ? r->kept : 0, bytes = kept + r->work;
     r->least = r->others + (r->load > bytes ? r->load : bytes);
-}
-
-int64_t
-ladder_bytes(const Module *m)
-{
-    int64_t bytes = 0;
-    for (int r = 0; r < REGION_COUNT; r++)
-        if (r != REGION_host && r != REGION_disk)
-            bytes += m->region_bytes[r];
-    return bytes;
 }
 
 void
@@ -97,16 +94,36 @@ without_stall(const Ladder *l, const Rung *r)
     return cost_plus(l->step_ns, cost_times(r->ns, l->batches));
 }
 
-/* The time without copies is exact beforehand; with them it is now. */
-static void
-judge(Ladder *l, Rung *r)
+static int64_t
+rung_ns(const Ladder *l, const Rung *r)
 {
-    Arena *a = arena_new();
-    const Module *m = ladder_judge(a, l, r);
-    r->total = m ? ladder_bytes(m) : INT64_MAX;
+    return cost_plus(without_stall(l, r), r->stall);
+}
+
+/* The time without copies is exact beforehand; with them it is now. What takes
+ * more bytes or as much time is not placed, which is most of the work. */
+static void
+judge(Ladder *l, Rung *r, int64_t limit, int64_t ns)
+{
+    Module *m = ladder_scheduled(l->judging, l, r);
     if (m && ladder_moves(r))
         r->stall = flow_program(m, "step") - without_stall(l, r);
-    arena_free(a);
+    r->timed = true;
+    int64_t least = m ? place_least(m) : -1;
+    if (least > r->least)
+        r->least = least;
+    if (least < 0)
+        r->total = INT64_MAX;
+    else if (r->least <= limit && rung_ns(l, r) < ns)
+        r->total = pass_place(m) ? place_bytes(m) : INT64_MAX;
+    arena_reset(l->judging);
+}
+
+void
+ladder_free(Ladder *l)
+{
+    if (l)
+        arena_free(l->judging);
 }
 
 int64_t
@@ -114,15 +131,14 @@ ladder_total(Ladder *l, int rung)
 {
     Rung *r = &l->at.at[rung];
     if (r->total < 0)
-        judge(l, r);
+        judge(l, r, INT64_MAX, INT64_MAX);
     return r->total;
 }
 
 int64_t
 ladder_ns(const Ladder *l, int rung)
 {
-    const Rung *r = &l->at.at[rung];
-    return cost_plus(without_stall(l, r), r->stall);
+    return rung_ns(l, &l->at.at[rung]);
 }
 
 bool
@@ -145,10 +161,23 @@ is_open(const Rung *r, bool again)
     return again || (r->n == 0 && r->halved == 0);
 }
 
+/* It takes at most so many bytes, and less time. */
 static bool
-fits(Ladder *l, int rung, int64_t limit)
+is_better(Ladder *l, int rung, int64_t limit, int64_t ns)
 {
-    return l->at.at[rung].least <= limit && ladder_total(l, rung) <= limit;
+    Rung *r = &l->at.at[rung];
+    bool slow = r->timed ? rung_ns(l, r) >= ns : l->step_ns + r->floor >= ns;
+    if (slow || r->least > limit)
+        return false;
+    if (r->total < 0)
+        judge(l, r, limit, ns);
+    return r->total >= 0 && r->total <= limit && rung_ns(l, r) < ns;
+}
+
+bool
+ladder_fits(Ladder *l, int rung, int64_t limit)
+{
+    return is_better(l, rung, limit, INT64_MAX);
 }
 
 /* Rungs stand by the time that they take at least; what takes no less than the
@@ -157,14 +186,12 @@ int
 ladder_fastest(Ladder *l, int64_t limit, bool again)
 {
     int best = -1;
-    for (int i = 0; i < l->at.n; i++) {
-        const Rung *r = &l->at.at[i];
-        if (best >= 0 && l->step_ns + r->floor >= ladder_ns(l, best))
-            continue;
-        if (is_open(r, again) && fits(l, i, limit) &&
-            (best < 0 || ladder_ns(l, i) < ladder_ns(l, best)))
+    int64_t ns = INT64_MAX;
+    for (int i = 0; i < l->at.n; i++)
+        if (is_open(&l->at.at[i], again) && is_better(l, i, limit, ns)) {
             best = i;
-    }
+            ns = ladder_ns(l, i);
+        }
     return best;
 }
 
@@ -194,7 +221,7 @@ fewest_bytes(Ladder *l, bool again, int tries)
     for (int i; tries > 0; tries--) {
         if ((i = most_promising(l, bytes, again)) < 0)
             break;
-        if (ladder_total(l, i) < bytes)
+        if (ladder_fits(l, i, bytes))
             bytes = ladder_total(l, i);
     }
     return bytes;
@@ -213,12 +240,5 @@ ladder_enough(Ladder *l, bool again)
 int
 ladder_smallest(Ladder *l, bool again)
 {
-    int64_t bytes = fewest_bytes(l, again, INT_MAX);
-    int best = 0;
-    for (int i = 0; i < l->at.n; i++)
-        if (l->at.at[i].total == bytes && is_open(&l->at.at[i], again) &&
-            (l->at.at[best].total != bytes ||
-             ladder_ns(l, i) < ladder_ns(l, best)))
-            best = i;
-    return best;
+    return ladder_fastest(l, fewest_bytes(l, again, INT_MAX), again);
 }

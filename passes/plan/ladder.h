@@ -18,7 +18,8 @@ typedef struct Rung {
     int64_t work;  /* bytes of the workspace, at least, about */
     int64_t others; /* bytes of the other regions */
     int64_t least; /* bytes: it takes no fewer, about */
-    int64_t total; /* bytes of all regions; -1: not judged yet */
+    int64_t total; /* bytes of all regions; -1: not judged in full */
+    bool timed;    /* `stall` is exact */
     /* what leaves the device: */
     const int *moved; /* stashed values, by number */
     int n_moved;
@@ -26,8 +27,7 @@ typedef struct Rung {
     int weights;   /* so many parameters themselves */
     int ahead;     /* of plan/ahead.h */
     int64_t floor; /* ns beside those of a step that keeps all, at least */
-    int64_t stall; /* ns that copies add to a step; before the rung is
-                    * judged: at least */
+    int64_t stall; /* ns that copies add to a step, at least */
 } Rung;
 
 /* Copies one behind the other. */
@@ -46,6 +46,7 @@ typedef struct MovedParam {
 
 typedef struct Ladder {
     Arena *a;
+    Arena *judging; /* empty between two rungs */
     Module *m;
     Drop *drop;
     VEC(Rung) at;     /* by the least time, then by least bytes; the first
@@ -61,9 +62,12 @@ typedef struct Ladder {
 /* m: after `fuse`, with a graph main that has a backward pass. NULL when the
  * later passes fail on it. The marks of main must stay. */
 Ladder *ladder_make(Arena *a, Module *m);
+void ladder_free(Ladder *l);
 
 /* Bytes of all regions of the device under a rung. */
 int64_t ladder_total(Ladder *l, int rung);
+/* It takes at most so many bytes. */
+bool ladder_fits(Ladder *l, int rung, int64_t limit);
 /* The predicted time of a step under it; before it is judged: at least. */
 int64_t ladder_ns(const Ladder *l, int rung);
 /* The fastest that takes at most so many bytes; -1: none does. again: it may

@@ -6,6 +6,7 @@
 #include "ir/copy.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
+#include "passes/place.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
 #include "passes/plan/drop_cost.h"
@@ -492,7 +493,7 @@ measure_heads(Make *k, Module *kept)
             return false;
         k->head[h] = head_ns(kept);
         k->workspace[h] = other_workspace(kept);
-        k->others[h] = ladder_bytes(kept) - kept->region_bytes[REGION_stash] -
+        k->others[h] = place_bytes(kept) - kept->region_bytes[REGION_stash] -
                        kept->region_bytes[REGION_workspace];
         if (h > 0 && k->workspace[h] >= k->workspace[h - 1])
             break;
@@ -536,8 +537,8 @@ ladder_make(Arena *a, Module *m)
 {
     Ladder *l = ARENA_NEW(a, Ladder);
     *l = (Ladder){.a = a, .m = m};
-    Module *kept = ladder_judge(a, l, NULL);
-    if (!kept)
+    Module *kept = ladder_scheduled(a, l, NULL);
+    if (!kept || !pass_place(kept))
         return NULL;
     l->drop = drop_new(a, module_graph(m, "main"), kept);
     l->step_ns = cost_program(kept, "step");
@@ -546,10 +547,11 @@ ladder_make(Arena *a, Module *m)
     Make k = {.l = l, .a = a, .cost = drop_cost_new(a, l->drop)};
     k.blocks = blocks_find(a, l->drop);
     k.choice = ARENA_ARRAY(a, int, k.blocks->at.n + 1);
-    int64_t total = ladder_bytes(kept);
+    int64_t total = place_bytes(kept);
     if (!measure_heads(&k, kept))
         return NULL;
     fill(&k, kept);
     l->at.at[0].total = total;
+    l->judging = arena_new();
     return l;
 }

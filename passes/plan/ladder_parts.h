@@ -4,13 +4,11 @@
 
 #include "passes/plan/ladder.h"
 
-/* What the later passes make of a copy of l's module under a rung (NULL: all
- * is kept); NULL when they fail. */
-Module *ladder_judge(Arena *a, Ladder *l, const Rung *r);
+/* What the later passes up to `place` make of a copy of l's module under a rung
+ * (NULL: all is kept); NULL when they fail. */
+Module *ladder_scheduled(Arena *a, Ladder *l, const Rung *r);
 /* Finds r->least. */
 void ladder_bound(Rung *r);
-/* Of all regions of the device. */
-int64_t ladder_bytes(const Module *m);
 bool ladder_is_head(const Node *n);
 /* Halves the chunks of the heads, which changes no bit. */
 void ladder_halve(Module *m, int times);

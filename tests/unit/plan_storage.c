@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
+#include "passes/place.h"
 #include "passes/shuffle.h"
 
 #include <math.h>
@@ -384,7 +385,9 @@ compile(Module *m, uint64_t shuffle)
     for (int i = has_grads ? PASS_update + 1 : 0; i < PASS_COUNT; i++) {
         if (shuffle && i > PASS_update && i < PASS_phases)
             module_shuffle(m, shuffle + (uint64_t)i);
-        if (pass_info[i].run(m) && verify_module(m))
+        int64_t least = i == PASS_place ? place_least(m) : 0;
+        bool good = pass_info[i].run(m) && verify_module(m);
+        if (good && least >= 0 && least <= place_bytes(m))
             continue;
         fprintf(stderr, "after pass %s:\n", pass_info[i].name);
         return false;
