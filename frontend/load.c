@@ -4,6 +4,7 @@
 
 #include "frontend/cmd_machine.h"
 #include "frontend/lower_session.h"
+#include "frontend/schedule.h"
 #include "frontend/size.h"
 #include "ir/text.h"
 #include "ir/verify.h"
@@ -23,6 +24,8 @@ load_text(Session *s, const char *path)
     if (!session_read(s, path, &text, &n))
         return NULL;
     Module *m = text_read(s->arena, s->diag, path, text, n);
+    if (m && schedule_lost_table(m))
+        return schedule_place(m) ? m : NULL;
     return m && verify_module(m) ? m : NULL;
 }
 

@@ -43,6 +43,15 @@ has_table(const Module *m)
 }
 
 bool
+schedule_lost_table(const Module *m)
+{
+    for (Region r = REGION_none; r < REGION_COUNT; r++)
+        if (m->region_bytes[r] > 0)
+            return !has_table(m);
+    return false;
+}
+
+bool
 schedule_place(Module *m)
 {
     if (has_table(m))

@@ -22,6 +22,12 @@ void compare_section(Compare *c, const char *title);
 /* Totals; and by block what is now made again, moved, kept. */
 void compare_plan(Compare *c);
 void compare_tensors(Compare *c);
+/* Is told of a kernel of `one` that is several in the other module: the last
+ * value of each, in its order. */
+typedef void CompareKernel(void *to, const char *block, const char **values,
+                           int n);
+void compare_kernels(Compare *c, const Module *one, const Module *several,
+                     CompareKernel *tell, void *to);
 /* The parameter that an optimizer's node changes; NULL of other nodes. */
 const Tensor *compare_updated(const Node *n);
 /* Whether compare_plan has said what a node of either module is there for. */

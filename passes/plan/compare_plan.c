@@ -104,6 +104,8 @@ typedef enum {
     CHANGE_not_kept,
     CHANGE_early,
     CHANGE_late,
+    CHANGE_cut,
+    CHANGE_joined,
     CHANGE_COUNT
 } Change;
 
@@ -115,7 +117,9 @@ static const char *const change_text[CHANGE_COUNT] = {
     [CHANGE_not_again] = "no longer made again",
     [CHANGE_not_kept] = "no longer kept",
     [CHANGE_early] = "now updated in the backward pass",
-    [CHANGE_late] = "now updated after the backward pass"};
+    [CHANGE_late] = "now updated after the backward pass",
+    [CHANGE_cut] = "no longer one kernel",
+    [CHANGE_joined] = "now one kernel"};
 
 static Change
 change_of(const Fact *f)
@@ -148,6 +152,13 @@ typedef struct Block {
     const char *name; /* "": what is in none */
     Names change[CHANGE_COUNT];
 } Block;
+
+typedef struct Blocks {
+    Arena *a;
+    VEC(Block) at;
+    Map by_name; /* index + 1 */
+    Change kernels; /* what those are that are told now */
+} Blocks;
 
 typedef struct Group {
     Names blocks;
@@ -185,11 +196,35 @@ block_text(Arena *a, const Block *b)
 }
 
 static const char *
-short_name(const Fact *f, const char *block)
+short_name(const char *name, const char *block)
 {
     size_t n = strlen(block);
-    bool mine = n && strncmp(f->name, block, n) == 0 && f->name[n] == '.';
-    return f->name + (mine ? n + 1 : 0);
+    bool mine = n && strncmp(name, block, n) == 0 && name[n] == '.';
+    return name + (mine ? n + 1 : 0);
+}
+
+static void
+add_change(Blocks *b, const char *block, Change change, const char *text)
+{
+    intptr_t at = (intptr_t)map_get(&b->by_name, block);
+    if (!at) {
+        vec_push(b->a, &b->at, ((Block){.name = block}));
+        at = b->at.n;
+        map_put(b->a, &b->by_name, block, (void *)at);
+    }
+    vec_push(b->a, &b->at.at[at - 1].change[change], text);
+}
+
+static void
+add_kernel(void *to, const char *block, const char **values, int n)
+{
+    Blocks *b = to;
+    const char *text = "";
+    block = block ? block : "";
+    for (int i = 0; i < n; i++)
+        text = arena_printf(b->a, "%s%s%s", text, i ? " / " : "",
+                            short_name(values[i], block));
+    add_change(b, block, b->kernels, text);
 }
 
 static void
@@ -208,28 +243,24 @@ add_group(Arena *a, Groups *g, const Block *b)
 static Groups
 group(Plan *p)
 {
-    Arena *a = p->c->a;
-    VEC(Block) blocks = {0};
-    Map by_name = {0};
+    Compare *c = p->c;
+    Blocks blocks = {.a = c->a};
     Groups g = {0};
     for (int i = 0; i < p->facts.n; i++) {
         const Fact *f = &p->facts.at[i];
         const char *name = f->block ? f->block : "";
-        if (!is_change(p->c, f))
+        if (!is_change(c, f))
             continue;
-        intptr_t at = (intptr_t)map_get(&by_name, name);
-        if (!at) {
-            vec_push(a, &blocks, ((Block){.name = name}));
-            at = blocks.n;
-            map_put(a, &by_name, name, (void *)at);
-        }
-        vec_push(a, &blocks.at[at - 1].change[change_of(f)],
-                 short_name(f, name));
-        map_put(a, &p->c->planned, f->name, (void *)f->name);
-        p->c->n_planned++;
+        add_change(&blocks, name, change_of(f), short_name(f->name, name));
+        map_put(c->a, &c->planned, f->name, (void *)f->name);
+        c->n_planned++;
     }
-    for (int i = 0; i < blocks.n; i++)
-        add_group(a, &g, &blocks.at[i]);
+    blocks.kernels = CHANGE_cut;
+    compare_kernels(c, c->old, c->new, add_kernel, &blocks);
+    blocks.kernels = CHANGE_joined;
+    compare_kernels(c, c->new, c->old, add_kernel, &blocks);
+    for (int i = 0; i < blocks.at.n; i++)
+        add_group(c->a, &g, &blocks.at.at[i]);
     return g;
 }
 
