@@ -146,10 +146,18 @@ only_a_name(const Wanted *w)
     return w->n_shown == 1 && !strcmp(w->shown[0], "a name");
 }
 
+static bool
+is_arithmetic(const Token *t)
+{
+    return t->kind == '+' || t->kind == '-' || t->kind == '*' ||
+           t->kind == '/';
+}
+
 static void
 hint(Parser *p, const Wanted *w, const Token *found)
 {
     const char *text = NULL;
+    const Token *before = p->next > 1 ? &p->tokens.at[p->next - 2] : found;
     if (found->kind == '\'' && wants(w, "a string"))
         text = "strings are written in double quotes";
     else if (found->class == TC_WORD)
@@ -164,6 +172,14 @@ hint(Parser *p, const Wanted *w, const Token *found)
     else if (found->class == TC_TYPE && only_a_name(w))
         text =
             arena_printf(p->arena, "'%s' is the name of a type", found->u.text);
+    else if (found->kind == '=' && is_arithmetic(before))
+        text = arena_printf(p->arena, "there is no '%c=': write x = x %c ...",
+                            before->kind, before->kind);
+    else if (found->class == TC_RESERVED && !strcmp(found->u.text, "dim") &&
+             p->next < p->tokens.n && p->tokens.at[p->next].kind == '=')
+        text = "'dim' is a reserved word; operations name it 'axis'";
+    else if (found->kind == ',' && wants(w, "')'") && !wants(w, "','"))
+        text = "a list is written in brackets: [a, b]";
     else if (found->kind == '=' && wants(w, "=="))
         text = "equality is written '=='";
     else if (found->kind == '%' && wants(w, "'+'"))

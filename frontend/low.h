@@ -386,5 +386,6 @@ const Decl *low_train_decl(Lower *l, const char *model);
 Span low_block_at(const Decl *block);
 Train *low_train(Lower *l, const Decl *train);
 void low_plan(Lower *l, const char *model);
+bool low_is_plan_line(const char *keyword);
 
 #endif

@@ -120,6 +120,15 @@ static const struct {
 
 enum { N_PLAN_LINES = sizeof plan_lines / sizeof plan_lines[0] };
 
+bool
+low_is_plan_line(const char *keyword)
+{
+    for (int i = 0; i < N_PLAN_LINES; i++)
+        if (strcmp(plan_lines[i].keyword, keyword) == 0)
+            return true;
+    return false;
+}
+
 static void
 plan_line(Lower *l, const Line *line)
 {

@@ -183,6 +183,16 @@ init_call(Lower *l, const Expr *e, int row, Init *out)
     return true;
 }
 
+/* Nothing is called like this. */
+static bool
+is_unknown(Lower *l, const Path *path)
+{
+    const char *name = path->name.text;
+    return !path->module.text && !low_builtin(name) &&
+           !low_find_function(l->env, name) &&
+           !map_get(&l->unit->decls, name) && !map_get(&l->unit->layers, name);
+}
+
 /* normal(std = 0.02), zeros, or a number. */
 static bool
 initial(Lower *l, const Stmt *s, Init *out)
@@ -202,6 +212,15 @@ initial(Lower *l, const Stmt *s, Init *out)
     int row = path && !path->module.text ? init_named(path->name.text) : -1;
     if (row >= 0 && !(e->kind == EX_NAME && low_find(l->env, path->name.text)))
         return init_call(l, e, row, out);
+    if (e->kind == EX_CALL && is_unknown(l, path)) {
+        const char *legal[N_INITS];
+        for (int i = 0; i < N_INITS; i++)
+            legal[i] = inits[i].name;
+        if (low_error(l, e->at, "there is no initial value `%s`",
+                      path->name.text))
+            low_legal(l, path->name.text, legal, N_INITS, "there are");
+        return false;
+    }
     Val v = low_expr(l, e, NULL);
     if (v.kind == VAL_BOOL || v.kind == VAL_INT || v.kind == VAL_FLOAT) {
         *out = (Init){INIT_constant, low_number(&v), 0};

@@ -286,6 +286,16 @@ static const LineRule line_rules[] = {
 
 enum { N_LINES = sizeof line_rules / sizeof line_rules[0] };
 
+static void
+say_lines(Lower *l, const char *wrong, const char *const *legal)
+{
+    if (low_is_plan_line(wrong))
+        low_note(l, (Span){0}, "it is a line of a plan block: plan { %s ... }",
+                 wrong);
+    else
+        low_legal(l, wrong, legal, N_LINES, "its lines are");
+}
+
 static const LineRule *
 rule_of(Lower *l, const Line *line)
 {
@@ -297,7 +307,7 @@ rule_of(Lower *l, const Line *line)
     }
     if (low_error(l, line->keyword.at, "a train block has no line `%s`",
                   line->keyword.text))
-        low_legal(l, line->keyword.text, legal, N_LINES, "its lines are");
+        say_lines(l, line->keyword.text, legal);
     return NULL;
 }
 

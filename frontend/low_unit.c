@@ -189,6 +189,28 @@ low_load(Lower *l)
     return unit_new(l, NULL, NULL, (Span){0}, &f);
 }
 
+static bool
+is_value(Lower *l, const char *name)
+{
+    return (l->env && low_find(l->env, name)) ||
+           map_get(&l->unit->decls, name);
+}
+
+/* x.T, x.reshape(...): as others write it. */
+static void
+say_no_part(Lower *l, const Path *path)
+{
+    const char *value = path->module.text, *part = path->name.text;
+    if (!low_error(l, path->name.at, "`%s` is a value: it has no `%s`", value,
+                   part))
+        return;
+    if (strcmp(part, "T") == 0)
+        low_note(l, (Span){0}, "its transpose is written %s'", value);
+    else if (low_builtin(part))
+        low_note(l, (Span){0}, "the operation is written %s(%s, ...)", part,
+                 value);
+}
+
 Unit *
 low_module(Lower *l, const Path *path)
 {
@@ -203,7 +225,10 @@ low_module(Lower *l, const Path *path)
         if (l->unit->syntax->decls.at[i]->kind == DECL_IMPORT &&
             l->unit->syntax->decls.at[i]->name.text == name)
             from = name; /* its import has failed, and said so */
-    if (!from && low_error(l, path->module.at, "`%s` is not imported", name))
+    if (!from && is_value(l, name))
+        say_no_part(l, path);
+    else if (!from &&
+             low_error(l, path->module.at, "`%s` is not imported", name))
         low_note(l, (Span){0}, "write `import %s` at the top of the file",
                  name);
     return NULL;
