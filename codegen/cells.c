@@ -294,18 +294,24 @@ cells_round(Cells *c, Dtype d, const char *text)
 }
 
 static const char *
+load_text(Cells *c, const Cell *cell, int access)
+{
+    const char *x = c_load(c->k->cg->arena, cell->dtype,
+                           loops_element(c->loops, access, "c"));
+    return cell->full ? cells_guard(c, x, "0") : x;
+}
+
+static const char *
 cell_text(Cells *c, const Cell *cell)
 {
     Arena *a = c->k->cg->arena;
     if (cell->kept)
-        return c_load(a, cell->dtype,
-                      loops_element(c->loops, cell->kept - 1, "c"));
+        return load_text(c, cell, cell->kept - 1);
     switch (cell->kind) {
     case CELL_literal:
         return cell->text;
     case CELL_load:
-        return c_load(a, cell->dtype,
-                      loops_element(c->loops, cell->access, "c"));
+        return load_text(c, cell, cell->access);
     case CELL_index:
         return cells_index_text(c, &c->loops->access.at[cell->access], "c");
     case CELL_expr:
@@ -327,7 +333,7 @@ prints_inline(const Cells *c, const Cell *cell)
         return true;
     if (cell->kind == CELL_fold)
         return loops_columns(c->loops) == 1;
-    if (cell->kind != CELL_load || cell->uses != 1 || !cell->full)
+    if (cell->kind != CELL_load || cell->uses != 1 || !cell->full || c->guard)
         return false;
     int param = c->loops->access.at[cell->access].param;
     return param < 0 || !c->k->params.at[param].written;
@@ -413,9 +419,8 @@ cells_store_is_full(const Cells *c, const CellStore *s)
     return c->loops->access.at[s->access].full;
 }
 
-/* What the pass does with element c; lane: the index of its lane. */
-static void
-emit_body(Cells *c, int level, const char *lane)
+void
+cells_body(Cells *c, int level, const char *lane)
 {
     cells_next_loop(c);
     Arena *a = c->k->cg->arena;
@@ -427,12 +432,11 @@ emit_body(Cells *c, int level, const char *lane)
         if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
             cells_need(c, s->cell);
     }
-    for (int i = 0; i < c->cell.n; i++) {
-        const Cell *cell = &c->cell.at[i];
+    for (int i = 0; i < c->cell.n; i++)
         if (cells_is_fold(c, i, level))
-            cells_combine(c, i, arena_printf(a, "%s[%s]", cell->now, lane),
-                          c->cell.at[cell->in[0]].now);
-    }
+            cells_combine(
+                c, i, arena_printf(a, "%s[%s]", c->cell.at[i].now, lane),
+                cells_fold_input(c, i));
     for (int i = 0; i < c->stores.n; i++) {
         const CellStore *s = &c->stores.at[i];
         if (cells_store_is_full(c, s) && cells_store_level(c, s) == level)
@@ -442,56 +446,11 @@ emit_body(Cells *c, int level, const char *lane)
 }
 
 static void
-emit_lanes(Cells *c, int level)
-{
-    Emit *e = &c->k->out;
-    emit_line(e, "EDL_LANES");
-    emit_open(e, "for (int l = 0; l < 16; l++)");
-    size_t body = e->n;
-    emit_body(c, level, "l");
-    emit_if_used(e, body, "c", "const int64_t c = c0 + l;");
-    emit_close(e, "");
-}
-
-static void
-emit_lane_loops(Cells *c, int level, const Stretch *s)
-{
-    Emit *e = &c->k->out;
-    int64_t n = s->most, whole = n / 16 * 16;
-    if (s->cut) { /* parts begin at a multiple of 16 */
-        emit_open(e, "for (int64_t c0 = %s; c0 + 16 <= %s; c0 += 16)", s->from,
-                  s->to);
-        emit_lanes(c, level);
-        emit_close(e, "");
-        if (whole == n)
-            return;
-        emit_open(e, "for (int64_t c = %s / 16 * 16; c < %s; c++)", s->to,
-                  s->to);
-        emit_body(c, level, "c % 16");
-        emit_close(e, "");
-        return;
-    }
-    if (whole > 0) {
-        emit_open(e, "for (int64_t c0 = 0; c0 < %" PRId64 "; c0 += 16)", whole);
-        emit_lanes(c, level);
-        emit_close(e, "");
-    }
-    if (whole < n) {
-        emit_open(e, "for (int64_t c = %" PRId64 "; c < %" PRId64 "; c++)",
-                  whole, n);
-        emit_body(c, level,
-                  whole ? arena_printf(c->k->cg->arena, "c - %" PRId64, whole)
-                        : "c");
-        emit_close(e, "");
-    }
-}
-
-static void
 emit_plain_loop(Cells *c, int level, const Stretch *s)
 {
     Emit *e = &c->k->out;
     emit_open(e, "for (int64_t c = %s; c < %s; c++)", s->from, s->to);
-    emit_body(c, level, "");
+    cells_body(c, level, "");
     emit_close(e, "");
 }
 
@@ -549,7 +508,7 @@ emit_pass(Cells *c, int level)
     Stretch row = whole_row(c);
     cells_open_stretch(c, &row, level);
     if (folds)
-        emit_lane_loops(c, level, &row);
+        cells_lane_loops(c, level, &row);
     else
         emit_plain_loop(c, level, &row);
     cells_close_stretch(c, &row);

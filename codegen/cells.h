@@ -60,6 +60,7 @@ typedef struct Cells {
     VEC(CellStore) stores;
     VEC(Bound) bound;
     int loop; /* the pass that is being printed, from 1; 0 between them */
+    const char *guard; /* of its lanes those where this holds; NULL: all */
 } Cells;
 
 Cells cells_new(Kernel *k, Loops *loops);

@@ -1,5 +1,11 @@
-/* Folds of cells: where they begin, their accumulators, one step, the end. */
+/* Folds of cells: where they begin, their accumulators, one step, the loops
+ * over them, the end. */
 #include "codegen/cells_pass.h"
+
+#include <inttypes.h>
+
+/* Fewer elements behind the last whole 16 are done one by one. */
+enum { LEAST_GUARDED = 4 };
 
 const char *
 cells_fold_start(const Cell *cell)
@@ -41,9 +47,10 @@ cells_combine(Cells *c, int fold, const char *to, const char *v)
     case FOLD_max:
     case FOLD_min:
         if (real)
-            emit_line(e, "%s = edl_%s%s(%s, %s);", to,
-                      cell->fold == FOLD_max ? "max" : "min", f64 ? "" : "f",
-                      to, v);
+            emit_set(e, to,
+                     arena_printf(c->k->cg->arena, "edl_%s%s(%s, %s)",
+                                  cell->fold == FOLD_max ? "max" : "min",
+                                  f64 ? "" : "f", to, v));
         else
             emit_line(e, "%s = %s %c %s ? %s : %s;", to, v,
                       cell->fold == FOLD_max ? '>' : '<', to, v, to);
@@ -93,4 +100,104 @@ cells_fold_end(Cells *c, int fold)
     }
     cell->now = name;
     cell->now_loop = 0;
+}
+
+/* ---- loops ---- */
+
+const char *
+cells_guard(const Cells *c, const char *x, const char *other)
+{
+    if (!c->guard)
+        return x;
+    return arena_printf(c->k->cg->arena, "%s ? %s : %s", c->guard, x, other);
+}
+
+const char *
+cells_fold_input(Cells *c, int i)
+{
+    const Cell *cell = &c->cell.at[i];
+    const char *x = c->cell.at[cell->in[0]].now;
+    if (!c->guard)
+        return x;
+    x = cells_guard(c, x, cells_fold_start(cell));
+    if (dtype_info[cell->dtype].kind == KIND_FLOAT)
+        return x;
+    return arena_printf(c->k->cg->arena, "(%s)", x);
+}
+
+/* 16 elements from `from` on, of which there are those with the guard. */
+static void
+emit_lanes(Cells *c, int level, const char *from, const char *guard)
+{
+    Emit *e = &c->k->out;
+    emit_line(e, "EDL_LANES");
+    emit_open(e, "for (int l = 0; l < 16; l++)");
+    size_t body = e->n;
+    c->guard = guard;
+    cells_body(c, level, "l");
+    c->guard = NULL;
+    emit_if_used(e, body, "c",
+                 arena_printf(c->k->cg->arena, "const int64_t c = %sl;", from));
+    emit_close(e, "");
+}
+
+/* May lanes without an element be computed? What is stored would be written
+ * in part, and read again as a whole, which processors are slow at; of f64
+ * functions are called, lane by lane. */
+static bool
+can_be_guarded(const Cells *c, int level)
+{
+    for (int i = 0; i < c->stores.n; i++)
+        if (cells_store_is_full(c, &c->stores.at[i]) &&
+            cells_store_level(c, &c->stores.at[i]) == level)
+            return false;
+    for (int i = 0; i < c->cell.n; i++)
+        if (c->cell.at[i].kind == CELL_uniform ||
+            c->cell.at[i].dtype == DT_f64)
+            return false;
+    return true;
+}
+
+/* The elements from `whole` on, which are less than 16. */
+static void
+emit_rest(Cells *c, int level, int64_t whole, int64_t n)
+{
+    Arena *a = c->k->cg->arena;
+    const char *from = whole ? arena_printf(a, "%" PRId64 " + ", whole) : "";
+    if (n - whole >= LEAST_GUARDED && can_be_guarded(c, level)) {
+        emit_lanes(c, level, from, arena_printf(a, "c < %" PRId64, n));
+        return;
+    }
+    emit_open(&c->k->out,
+              "for (int64_t c = %" PRId64 "; c < %" PRId64 "; c++)", whole, n);
+    cells_body(c, level,
+               whole ? arena_printf(a, "c - %" PRId64, whole) : "c");
+    emit_close(&c->k->out, "");
+}
+
+void
+cells_lane_loops(Cells *c, int level, const Stretch *s)
+{
+    Emit *e = &c->k->out;
+    int64_t n = s->most, whole = n / 16 * 16;
+    if (s->cut) { /* parts begin at a multiple of 16 */
+        emit_open(e, "for (int64_t c0 = %s; c0 + 16 <= %s; c0 += 16)", s->from,
+                  s->to);
+        emit_lanes(c, level, "c0 + ", NULL);
+        emit_close(e, "");
+        if (whole == n)
+            return;
+        emit_open(e, "for (int64_t c = %s / 16 * 16; c < %s; c++)", s->to,
+                  s->to);
+        cells_body(c, level, "c % 16");
+        emit_close(e, "");
+        return;
+    }
+    if (whole > 0) {
+        emit_open(e, "for (int64_t c0 = 0; c0 < %" PRId64 "; c0 += 16)", whole);
+        emit_lanes(c, level, "c0 + ", NULL);
+        emit_close(e, "");
+    }
+    if (whole < n)
+        emit_rest(c, level, whole, n);
 }

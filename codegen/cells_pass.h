@@ -16,6 +16,14 @@ const char *cells_fold_start(const Cell *cell);
 const char *cells_round(Cells *c, Dtype d, const char *text);
 /* After its pass: 16 accumulators become one, as a tree. */
 void cells_fold_end(Cells *c, int fold);
+/* What pass `level` does with element c; lane: the index of its lane. */
+void cells_body(Cells *c, int level, const char *lane);
+/* The loops of a pass that folds. */
+void cells_lane_loops(Cells *c, int level, const Stretch *s);
+/* What fold i takes of element c. */
+const char *cells_fold_input(Cells *c, int i);
+/* "c < 10 ? x : 0" where only some lanes have an element. */
+const char *cells_guard(const Cells *c, const char *x, const char *other);
 /* The index of the element in column `at` of the row. */
 const char *cells_index_text(Cells *c, const Access *a, const char *at);
 /* codegen/cuda_cells.c */
