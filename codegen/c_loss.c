@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 
+/* Of so many the row's own takes longer by itself than asking which it is. */
+enum { FEW_CLASSES = 64 };
+
 Classes
 classes_of(const Node *n, const Value *logits)
 {
@@ -82,6 +85,19 @@ classes_loss(Cells *c, const Classes *cl, Dtype d, int lse, const char *own,
     return text;
 }
 
+/* What is subtracted from the probability of the own class, and of others. */
+static double
+own_share(const Classes *cl)
+{
+    return 1 - cl->smoothing + cl->smoothing / (double)cl->n;
+}
+
+static double
+other_share(const Classes *cl)
+{
+    return cl->smoothing / (double)cl->n;
+}
+
 int
 classes_grad(Cells *c, const Classes *cl, Dtype d, int x, int lse, int scale,
              int valid, const char *path)
@@ -89,9 +105,14 @@ classes_grad(Cells *c, const Classes *cl, Dtype d, int x, int lse, int scale,
     Arena *a = c->k->cg->arena;
     bool f64 = d == DT_f64;
     const char *p = f64 ? "exp(%0 - %1)" : "edl_weightf(%0 - %1)";
-    if (cl->smoothing != 0)
-        p = arena_printf(a, "(%s - %s)", p,
-                         c_number(a, d, cl->smoothing / (double)cl->n));
+    const char *other = c_number(a, d, other_share(cl));
+    if (cl->whole) {
+        x = cells_expr2(c, d, "p", p, x, lse);
+        p = arena_printf(a, "(%%0 - (c == at ? %s : %s))",
+                         c_number(a, d, own_share(cl)), other);
+    } else if (cl->smoothing != 0) {
+        p = arena_printf(a, "(%s - %s)", p, other);
+    }
     const char *text = arena_printf(a, "%%2 * %s", p);
     if (valid >= 0)
         text = arena_printf(a, "%%3 ? %s : %s", text, f64 ? "0.0" : "0.0f");
@@ -104,12 +125,11 @@ classes_emit_hit(Cells *c, const Classes *cl, Dtype d, int lse, int scale,
                  const char *own)
 {
     Emit *e = &c->k->out;
-    double e_n = cl->smoothing / (double)cl->n;
     const char *by = cells_need(c, scale), *l = cells_need(c, lse);
     emit_line(e, "const %s hit =", c_compute(d));
     emit_line(e, "    %s * (%s(%s - %s) - %s);", by,
               d == DT_f64 ? "exp" : "edl_weightf", own, l,
-              c_number(c->k->cg->arena, d, 1 - cl->smoothing + e_n));
+              c_number(c->k->cg->arena, d, own_share(cl)));
 }
 
 void
@@ -130,6 +150,7 @@ classes_put_hit(Cells *c, int valid, const char *to, const char *hit)
 
 /* ---- loss and lse of each row ---- */
 
+/* aux: NULL where lse is not there yet. */
 static void
 loss_rows_body(Kernel *k)
 {
@@ -139,11 +160,15 @@ loss_rows_body(Kernel *k)
     Classes cl = classes_of(n, x);
     Loops s = loops_new(k, &x->type, 1u << (x->type.rank - 1));
     Cells c = cells_new(k, &s);
-    int lse = row_lse(&c, x, "lse"), xs = cells_value(&c, x);
+    int lse =
+        k->aux ? cells_load(&c, row_access(&s, n->results[1], false), "lse")
+               : row_lse(&c, x, "lse");
+    int xs = cells_value(&c, x);
     int target = cells_load(&c, row_access(&s, n->args[1], false), "target");
     int valid = classes_valid(&c, &cl, target);
     int all = cl.smoothing == 0 ? -1 : cells_fold(&c, FOLD_sum, "total", xs);
-    cells_store(&c, lse, row_access(&s, n->results[1], true));
+    if (!k->aux)
+        cells_store(&c, lse, row_access(&s, n->results[1], true));
     int loss =
         cl.none ? row_access(&s, n->results[0], true)
                 : dense_access(&s, &n->args[1]->type,
@@ -158,9 +183,8 @@ loss_rows_body(Kernel *k)
     const char *own =
         c_load(a, x->type.dtype, loops_element(&s, c.cell.at[xs].access, "at"));
     loops_open_single(&s);
-    emit_line(
-        &k->out, "%s = %s;", loops_element(&s, loss, "c"),
-        classes_loss(&c, &cl, c.cell.at[lse].dtype, lse, own, all, valid));
+    emit_set(&k->out, loops_element(&s, loss, "c"),
+             classes_loss(&c, &cl, c.cell.at[lse].dtype, lse, own, all, valid));
     loops_close_single(&s);
     loops_close(&s);
 }
@@ -230,8 +254,14 @@ c_cross_entropy(Cg *cg, const Node *n)
         cg_refuse(cg, n, "has no C for f64 with a mean or a sum");
         return;
     }
+    ShortRows rows = {.x = n->args[0],
+                      .y = n->results[1],
+                      .axes = 1u << (n->args[0]->type.rank - 1),
+                      .function = "lse",
+                      .what = "log of the sum of exp"};
+    bool is_short = c_short_rows(cg, n, "lse", &rows);
     kernel_emit(cg, n, "cross_entropy", n->results[0]->name, loss_rows_body,
-                NULL);
+                is_short ? &rows : NULL);
     LossSum sum = {
         .targets = n->args[1], .valid = n->results[2], .classes = cl};
     if (!cl.none) {
@@ -263,6 +293,7 @@ loss_grad_body(Kernel *k)
     Arena *a = k->cg->arena;
     const Value *x = n->args[1], *dx = n->results[0];
     Classes cl = classes_of(n, x);
+    cl.whole = !k->cg->cuda && cl.n > 1 && cl.n <= FEW_CLASSES;
     Dtype d = x->type.dtype == DT_f64 ? DT_f64 : DT_f32;
     Loops s = loops_new(k, &x->type, 1u << (x->type.rank - 1));
     Cells c = cells_new(k, &s);
@@ -279,12 +310,14 @@ loss_grad_body(Kernel *k)
     cells_settle(&c);
     loops_open(&s);
     classes_emit_target(&c, &cl, target, valid);
-    classes_emit_hit(&c, &cl, d, lse, scale,
-                     c_load(a, x->type.dtype,
-                            loops_element(&s, c.cell.at[xs].access, "at")));
+    if (!cl.whole)
+        classes_emit_hit(&c, &cl, d, lse, scale,
+                         c_load(a, x->type.dtype,
+                                loops_element(&s, c.cell.at[xs].access, "at")));
     cells_emit(&c);
-    classes_put_hit(&c, valid, loops_element(&s, to, "at"),
-                    c_store(a, x->type.dtype, "hit"));
+    if (!cl.whole)
+        classes_put_hit(&c, valid, loops_element(&s, to, "at"),
+                        c_store(a, x->type.dtype, "hit"));
     loops_close(&s);
 }
 

@@ -87,6 +87,20 @@ void columns_emit_part(Cells *c, int64_t rows);
 /* log(sum(exp(x))) of a row. */
 int row_lse(Cells *c, const Value *x, const char *name);
 int row_lse_cell(Cells *c, int x, const char *name);
+/* A function of each row along `axes`, bit i: axis i, of x into y: one of
+ * runtime/edl_rows.h without edl_ and _rows. (codegen/c_short.c) */
+typedef struct ShortRows {
+    const Value *x, *y;
+    unsigned axes;
+    const char *function, *what;
+} ShortRows;
+/* Emits it where rows are short and alike; else answers false. */
+bool c_short_rows(Cg *cg, const Node *n, const char *label,
+                  const ShortRows *rows);
+/* An operand that has the shape of a result: the reduced axes, bits of mask,
+ * are 1 or not there (codegen/c_reduce.c). */
+int reduced_access(Loops *s, int param, const Type *t, const Layout *l,
+                   unsigned mask);
 /* Stores the results that leave node or group n. */
 void store_results(Cells *c, const Node *n);
 

@@ -31,9 +31,7 @@ cells_mask(const Node *n)
     return mask;
 }
 
-/* An operand that has the shape of a result: the reduced axes are 1 or not
- * there. */
-static int
+int
 reduced_access(Loops *s, int param, const Type *t, const Layout *l,
                unsigned mask)
 {
@@ -398,6 +396,13 @@ argmax_body(Kernel *k)
 void
 c_argmax(Cg *cg, const Node *n)
 {
+    ShortRows rows = {.x = n->args[0],
+                      .y = n->results[0],
+                      .axes = cells_mask(n),
+                      .function = "argmax",
+                      .what = "argmax"};
+    if (c_short_rows(cg, n, "argmax", &rows))
+        return;
     kernel_emit(cg, n, "argmax", n->results[0]->name, argmax_body, NULL);
 }
 

@@ -10,6 +10,7 @@ typedef struct Classes {
     double smoothing;
     const Attr *ignore;
     bool mean, none;
+    bool whole; /* classes_grad says the gradient of the own class too */
 } Classes;
 
 Classes classes_of(const Node *n, const Value *logits);
@@ -21,7 +22,8 @@ void classes_emit_target(Cells *c, const Classes *cl, int target, int valid);
  * the logits, where there is smoothing. */
 const char *classes_loss(Cells *c, const Classes *cl, Dtype d, int lse,
                          const char *own, int all, int valid);
-/* The gradient of a logit, but that of the row's own class. */
+/* The gradient of a logit, but that of the row's own class, unless it is the
+ * whole. */
 int classes_grad(Cells *c, const Classes *cl, Dtype d, int x, int lse,
                  int scale, int valid, const char *path);
 /* Prints `hit`, the gradient of the own class. */

@@ -285,6 +285,16 @@ loops_open_rows(Loops *s, int64_t each)
     loops_rows_here(s);
 }
 
+int64_t
+loops_each(const Loops *s)
+{
+    int64_t columns = loops_columns(s), rows = loops_rows(s);
+    int64_t each = PIECE_ELEMENTS / columns;
+    if (rows * columns <= 2 * PIECE_ELEMENTS)
+        each = s->k->want ? (rows + s->k->want - 1) / s->k->want : rows;
+    return each > 1 ? each : 1;
+}
+
 void
 loops_open(Loops *s)
 {
@@ -297,10 +307,7 @@ loops_open(Loops *s)
         emit_range(s->k, columns, PIECE_ELEMENTS);
     else
         s->split = false;
-    int64_t rows = loops_rows(s), each = PIECE_ELEMENTS / columns;
-    if (rows * columns <= 2 * PIECE_ELEMENTS)
-        each = s->k->want ? (rows + s->k->want - 1) / s->k->want : rows;
-    loops_open_rows(s, each > 1 ? each : 1);
+    loops_open_rows(s, loops_each(s));
 }
 
 void

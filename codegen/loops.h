@@ -67,6 +67,8 @@ int64_t loops_columns(const Loops *s);
  * each operand's row. Sets the kernel's pieces. */
 void loops_open(Loops *s);
 void loops_close(Loops *s);
+/* Rows of a piece, as loops_open cuts them. */
+int64_t loops_each(const Loops *s);
 /* The same for kernels that print their own inner loops and want a coarser
  * or finer cut: rows of a piece. */
 void loops_open_rows(Loops *s, int64_t rows);

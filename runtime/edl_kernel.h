@@ -42,11 +42,14 @@
 #pragma GCC target("prefer-vector-width=512")
 #endif
 
-/* Asks for the line of memory at p, which need not be there. */
+/* Asks for the line of memory at p, which need not be there; to write it: of a
+ * line that another processor has read, it is told then. */
 #if defined(__GNUC__)
 #define EDL_AHEAD(p) __builtin_prefetch((p), 0, 1)
+#define EDL_TO_WRITE(p) __builtin_prefetch((p), 1, 3)
 #else
 #define EDL_AHEAD(p) ((void)(p))
+#define EDL_TO_WRITE(p) ((void)(p))
 #endif
 
 /* Before a loop over lanes, none of which writes what another reads: gcc makes
@@ -540,5 +543,7 @@ edl_to_i64(double x)
     return x < -9223372036854775808.0 ? INT64_MIN
                                       : (int64_t)edl_to_int(x, x, x);
 }
+
+#include "edl_rows.h"
 
 #endif

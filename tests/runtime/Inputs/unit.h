@@ -33,6 +33,7 @@ int unit_pool(void);
 int unit_init(void);
 int unit_layout(void);
 int unit_range(void);
+int unit_rows(void);
 int unit_feed(void);
 
 #endif

@@ -16,7 +16,7 @@ static const Row rows[] = {
     {"number", unit_number},   {"pool", unit_pool},
     {"init", unit_init},       {"layout", unit_layout},
     {"range", unit_range},     {"feed", unit_feed},
-    {"uniforms", unit_uniforms},
+    {"uniforms", unit_uniforms}, {"rows", unit_rows},
 };
 
 int
