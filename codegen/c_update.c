@@ -12,6 +12,7 @@ enum {
     DEVICE_PIECE = 8192,
     MANY_ELEMENTS = 1 << 22, /* of a sweep: from memory, not from a cache */
     AHEAD = 256,
+    NEAR_AHEAD = 64,
     LINE_ELEMENTS = 16
 };
 
@@ -354,12 +355,14 @@ typedef void ElementFn(Kernel *k, const Sweep *s, const char *at);
 
 /* Elements lo to hi of a piece. A processor does not follow four streams of
  * memory well by itself: a line of each of `arrays`, a letter each, is asked
- * for in time. */
+ * for in time. In a cache they are there, but for the parameters: other
+ * threads have read them since they were written. */
 static void
 each_element(Kernel *k, const Sweep *s, ElementFn *element, const char *arrays)
 {
     Emit *e = &k->out;
-    if (k->cg->cuda || sweep_elements(s) < MANY_ELEMENTS) {
+    bool far = sweep_elements(s) >= MANY_ELEMENTS;
+    if (k->cg->cuda) {
         open_elements(k);
         element(k, s, "c");
         emit_close(e, "");
@@ -367,8 +370,12 @@ each_element(Kernel *k, const Sweep *s, ElementFn *element, const char *arrays)
     }
     emit_line(e, "int64_t c = lo;");
     emit_open(e, "for (; c + 16 <= hi; c += 16)");
-    for (; *arrays; arrays++)
+    for (; far && *arrays; arrays++)
         emit_line(e, "EDL_AHEAD(%c + c + %d);", *arrays, AHEAD);
+    if (!far) {
+        emit_line(e, "EDL_TO_WRITE(p + c + %d);", NEAR_AHEAD);
+        emit_line(e, "EDL_LANES");
+    }
     emit_open(e, "for (int l = 0; l < 16; l++)");
     element(k, s, "c + l");
     emit_close(e, "");
