@@ -141,9 +141,20 @@ emit_lanes(Cells *c, int level, const char *from, const char *guard)
     emit_close(e, "");
 }
 
+/* Of f64 functions are called, lane by lane; and AVX2 reads parts of vectors
+ * of 32 bits alone. */
+static bool
+has_lanes(const Cells *c, const Cell *cell)
+{
+    if (cell->kind == CELL_uniform || cell->dtype == DT_f64)
+        return false;
+    if (cell->kind != CELL_load || !cell->full)
+        return true;
+    return dtype_info[c->loops->access.at[cell->access].dtype].bits == 32;
+}
+
 /* May lanes without an element be computed? What is stored would be written
- * in part, and read again as a whole, which processors are slow at; of f64
- * functions are called, lane by lane. */
+ * in part, and read again as a whole, which processors are slow at. */
 static bool
 can_be_guarded(const Cells *c, int level)
 {
@@ -152,8 +163,7 @@ can_be_guarded(const Cells *c, int level)
             cells_store_level(c, &c->stores.at[i]) == level)
             return false;
     for (int i = 0; i < c->cell.n; i++)
-        if (c->cell.at[i].kind == CELL_uniform ||
-            c->cell.at[i].dtype == DT_f64)
+        if (!has_lanes(c, &c->cell.at[i]))
             return false;
     return true;
 }
