@@ -180,9 +180,12 @@ heads_across(Kernel *k, const Heads *h, const Operand *o, const char *name,
 {
     Arena *a = k->cg->arena;
     Emit *e = &k->out;
+    Operand floats = heads_floats(k, h, o, arena_printf(a, "%s_rows", name),
+                                  "0", rows, h->queries);
+    o = &floats;
     emit_line(e, "float %s[%" PRId64 "]%s;", name, h->d * h->queries,
               h->t % h->queries ? " = {0}" : "");
-    if (o->dtype == DT_f32 && o->col == 1) {
+    if (o->col == 1) {
         const char *items[] = {
             name, arena_printf(a, "%" PRId64, h->queries), o->at,
             arena_printf(a, "%" PRId64, o->row), rows,

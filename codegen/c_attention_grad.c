@@ -329,10 +329,10 @@ open_queries(Kernel *k, Backward *b, const Loops *s, const char *from,
     b->rows = heads_left(k, "rows", arena_printf(a, "%" PRId64, h->t),
                          h->queries, *t0, h->t % h->queries == 0);
     start_block(k, b, s, heads ? "i7" : "0", *t0);
-    tiles->q_across = heads_across(k, h, &b->q, "query_across", b->rows);
-    tiles->dy_across = heads_across(k, h, &b->dy, "given_across", b->rows);
     tiles->q = heads_floats(k, h, &b->q, "query", "0", b->rows, h->queries);
     tiles->dy = heads_floats(k, h, &b->dy, "given", "0", b->rows, h->queries);
+    tiles->q_across = heads_across(k, h, &tiles->q, "query_across", b->rows);
+    tiles->dy_across = heads_across(k, h, &tiles->dy, "given_across", b->rows);
     emit_tops(k, b);
     return heads + blocks;
 }

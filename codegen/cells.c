@@ -393,8 +393,8 @@ cells_put(Cells *c, const CellStore *s)
     const char *to = loops_element(c->loops, s->access, "c");
     const Access *a = &c->loops->access.at[s->access];
     const Cell *cell = &c->cell.at[s->cell];
-    bool exact = c->k->cg->cuda && cell->dtype == DT_bf16 &&
-                 a->dtype == DT_bf16 && cell->kind != CELL_literal;
+    bool exact = cell->dtype == DT_bf16 && a->dtype == DT_bf16 &&
+                 cell->kind != CELL_literal;
     if (s->adds) {
         emit_line(&c->k->out, "%s += %s;", to, cell->now);
         return;

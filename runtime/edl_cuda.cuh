@@ -174,13 +174,6 @@ edl_thread(void)
     return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-/* Of a number that bf16 holds. */
-static __device__ __forceinline__ uint16_t
-edl_bf16_bits(float x)
-{
-    return (uint16_t)(edl_bits(x) >> 16);
-}
-
 /* 16 bytes at once, at a multiple of 16. */
 static __device__ __forceinline__ void
 edl_load4(float (&x)[4], const float *from)

@@ -325,6 +325,13 @@ edl_f32_to_bf16(float x)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
+/* Of a number that bf16 holds. */
+EDL_INLINE uint16_t
+edl_bf16_bits(float x)
+{
+    return (uint16_t)(edl_bits(x) >> 16);
+}
+
 EDL_INLINE float
 edl_f16_to_f32(uint16_t h)
 {
