@@ -213,14 +213,33 @@ edl_matmul_bf16_path(void)
 /* Packed rows of A times a packed panel of B. */
 typedef struct Block {
     const Kernel *kernel;
-    int64_t words, rows;
-    const float *a, *b;
+    int64_t words, k, rows;
+    float *a;         /* packed, */
+    const Lines *from; /* or from these for the first panel; else NULL */
+    const float *b;
     float *c;
     int64_t c_row;
     int vecs, wide; /* of the panel: vectors, and columns in them */
     int columns;    /* that there are */
     int add;
 } Block;
+
+/* What is packed next, k elements of some lines: to be asked for while
+ * `terms` of tiles run. */
+static Walk
+walk_of(const Lines *s, int64_t k, int64_t lines, int64_t terms)
+{
+    const int64_t item = s->wide ? 4 : 2;
+    const bool beside = s->across == 1;
+    Walk w = {(const char *)s->at, 0, 0, 0, 0, 0, 0};
+    w.width = item * (beside ? lines : k);
+    w.stride = item * (beside ? s->along : s->across);
+    w.rows = beside ? k : lines;
+    if (k > 0 && lines > 0)
+        w.rate = (int)least(1 + w.rows * ((w.width + 63) / 64 * 256) / terms,
+                            128);
+    return w;
+}
 
 /* A tile of which only `rows` rows and some columns exist: through a whole
  * one on the stack. */
@@ -238,6 +257,21 @@ edge(const Block *s, const float *a, float *c, int rows, Ahead *ahead)
         memcpy(c + i * s->c_row, tile + i * s->wide, bytes);
 }
 
+/* Rows of A from i on that the first panel packs, and asks for the next. */
+static void
+pack_rows(const Block *s, int64_t i, Ahead *ahead)
+{
+    int tall = s->kernel->rows;
+    int64_t some = s->from->across == 1 ? 4 * tall : tall;
+    if (i % some != 0)
+        return;
+    Lines now = lines_at(s->from, 0, i), next = lines_at(&now, 0, some);
+    pack_bands(&s->kernel->packing, s->a + i * s->words, &now, s->k,
+               least(s->rows - i, some), tall, s->words);
+    ahead->a = walk_of(&next, s->k, least(s->rows - i - some, some),
+                       s->words * (some / tall));
+}
+
 static void
 block_run(const Block *s, Ahead *ahead)
 {
@@ -245,7 +279,9 @@ block_run(const Block *s, Ahead *ahead)
     int tall = s->kernel->rows;
     for (int64_t i = 0; i < s->rows; i += tall) {
         int rows = (int)least(s->rows - i, tall);
-        const float *a = s->a + i * s->words;
+        float *a = s->a + i * s->words;
+        if (s->from)
+            pack_rows(s, i, ahead);
         float *c = s->c + i * s->c_row;
         bool last = s->rows - i <= tall;
         ahead->tile =
@@ -258,31 +294,12 @@ block_run(const Block *s, Ahead *ahead)
     }
 }
 
-/* The lines of a panel of B. */
-static Ahead
-ahead_of(const Lines *b, int64_t k, int columns)
-{
-    int64_t bytes = b->wide ? 4 : 2;
-    Ahead h = {{(const char *)b->at, 0, 0, 0, 0, 64, 0},
-               {NULL, 0, 0, 0, 0, 0, 0},
-               (const char *)b->at,
-               NULL,
-               NULL,
-               ~0u,
-               false};
-    bool across = b->across != 1;
-    h.b.width = bytes * (across ? k : columns);
-    h.b.stride = bytes * (across ? b->across : b->along);
-    h.b.rows = across ? columns : k;
-    return h;
-}
-
-/* n columns of B, of which k rows count, and of c. */
+/* n columns of B and of c; behind these terms come `later` more. */
 static void
-panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
+panels(Block *block, const Lines *b, float *c, int64_t n, int64_t later)
 {
     EDL_LINES float panel[K_BLOCK * MOST_COLUMNS];
-    int width = block->kernel->width;
+    int width = block->kernel->width, tall = block->kernel->rows;
     for (int64_t j = 0; j < n; j += block->wide) {
         Lines from = lines_at(b, 0, j);
         block->vecs = vectors(n - j, width);
@@ -291,11 +308,17 @@ panels(Block *block, const Lines *b, float *c, int64_t k, int64_t n)
         block->columns = (int)left;
         block->c = c + j;
         block->b = panel;
-        Lines after = lines_at(&from, 0, n - j > left ? left : 0);
-        Ahead ahead = ahead_of(&after, k, block->wide);
+        const bool more = n - j > left;
+        Lines next = more ? lines_at(&from, 0, left) : lines_at(b, block->k, 0);
+        Ahead ahead = {.tile = NULL};
+        ahead.b = walk_of(&next, more ? block->k : least(later, block->k),
+                          least(more ? n - j - left : n, MOST_VECS * width),
+                          block->words * ((block->rows + tall - 1) / tall));
         ahead.some = (1u << (left - (block->wide - width))) - 1u;
-        pack(&block->kernel->packing, panel, &from, k, left, block->wide);
+        pack(&block->kernel->packing, panel, &from, block->k, left,
+             block->wide);
         block_run(block, &ahead);
+        block->from = NULL;
     }
 }
 
@@ -314,11 +337,10 @@ product_rows(const Kernel *kernel, const EdlProductBf16 *s, const Lines *a,
         block.a = left;
         block.c_row = s->at.c_row;
         block.add = add || p;
-        Lines from = lines_at(a, p, 0);
-        pack_bands(&kernel->packing, left, &from, k, rows, kernel->rows,
-                   block.words);
-        from = lines_at(b, p, 0);
-        panels(&block, &from, c, k, n);
+        Lines rows_from = lines_at(a, p, 0), from = lines_at(b, p, 0);
+        block.k = k;
+        block.from = &rows_from;
+        panels(&block, &from, c, n, s->at.k - p - k);
     }
 }
 
