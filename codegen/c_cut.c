@@ -9,6 +9,8 @@ enum {
     MOST_COLUMNS = 768,
     TILE_ROWS = 128, /* of a piece whose product stays on the stack */
     TILE_COLUMNS = 384,
+    LOW_ROWS = 256, /* and of bf16, where more is copied */
+    LOW_COLUMNS = 512,
     FEW_ROWS = 64,  /* edl_matmul does not pack columns for them */
     MORE_CUTS = 12, /* than are needed, of rows and of columns */
     SERIAL_MACS = 1 << 18, /* to hand out pieces of less takes longer */
@@ -19,7 +21,9 @@ enum {
     FAR_MACS = 6,         /* or from rows that are adjacent; */
     COLUMN_MACS = 8,      /* of a column read as it lies, */
     COPY_MACS = 10,       /* copied, */
-    TURN_MACS = 16        /* or copied across */
+    TURN_MACS = 16,       /* or copied across; */
+    LOW_ROW_MACS = 16,    /* of bf16 both are copied, as floats */
+    LOW_COLUMN_MACS = 12
 };
 
 static int64_t
@@ -40,6 +44,8 @@ even(int64_t n, int64_t pieces, int64_t step)
 static int64_t
 piece_macs(const Cut *c, int64_t rows, int64_t columns)
 {
+    if (c->bf16)
+        return rows * columns + rows * LOW_ROW_MACS + columns * LOW_COLUMN_MACS;
     int64_t row = c->a_along ? ROW_MACS : FAR_MACS;
     int64_t column = !c->b_along       ? TURN_MACS
                      : rows > FEW_ROWS ? COPY_MACS
@@ -76,8 +82,10 @@ c_cut(Cut *c)
     }
     c->serial = c->m * c->n * c->k * c->batches <= SERIAL_MACS;
     int64_t more = c->serial ? 0 : MORE_CUTS;
-    int64_t nr0 = pieces_of(c->m, c->tile ? TILE_ROWS : MOST_ROWS);
-    int64_t nc0 = pieces_of(c->n, c->tile ? TILE_COLUMNS : MOST_COLUMNS);
+    int64_t tile_rows = c->bf16 ? LOW_ROWS : TILE_ROWS;
+    int64_t tile_columns = c->bf16 ? LOW_COLUMNS : TILE_COLUMNS;
+    int64_t nr0 = pieces_of(c->m, c->tile ? tile_rows : MOST_ROWS);
+    int64_t nc0 = pieces_of(c->n, c->tile ? tile_columns : MOST_COLUMNS);
     int64_t best = -1;
     for (int64_t nr = nr0; nr <= nr0 + more; nr++)
         for (int64_t nc = nc0; nc <= nc0 + more; nc++) {

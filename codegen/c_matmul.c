@@ -76,6 +76,7 @@ cut(Product *p, int64_t want)
              .k = p->k,
              .batches = batches(p),
              .tile = p->tile,
+             .bf16 = p->bf16,
              .a_along = p->a.col == 1,
              .b_along = p->b.col == 1,
              .want = want};

@@ -33,6 +33,7 @@ void c_matmul(Cg *cg, const Node *n); /* alone, and kind matmul             */
 typedef struct Cut {
     int64_t m, n, k, batches;
     bool tile;             /* a piece's product stays on the stack */
+    bool bf16;
     bool a_along, b_along; /* terms of A, columns of B are adjacent */
     int64_t want;          /* so many blocks of rows, where it is small; or 0 */
     int64_t rows, columns; /* of a piece: what is asked, as */
