@@ -110,11 +110,10 @@ judge(Ladder *l, Rung *r, int64_t limit, int64_t ns)
         r->stall = flow_program(m, "step") - without_stall(l, r);
     r->timed = true;
     int64_t least = m ? place_least(m) : -1;
-    if (least > r->least)
-        r->least = least;
+    r->least = least >= 0 ? least : INT64_MAX;
     if (least < 0)
         r->total = INT64_MAX;
-    else if (r->least <= limit && rung_ns(l, r) < ns)
+    else if (least <= limit && rung_ns(l, r) < ns)
         r->total = pass_place(m) ? place_bytes(m) : INT64_MAX;
     arena_reset(l->judging);
 }

@@ -551,7 +551,7 @@ ladder_make(Arena *a, Module *m)
     if (!measure_heads(&k, kept))
         return NULL;
     fill(&k, kept);
-    l->at.at[0].total = total;
+    l->at.at[0].total = l->at.at[0].least = total;
     l->judging = arena_new();
     return l;
 }

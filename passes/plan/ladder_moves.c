@@ -12,6 +12,7 @@ enum {
     BASES = 8,   /* rungs at most from which things are moved */
     PARTS = 8,   /* steps from no value moved to all */
     PARAMS = 4,  /* steps from no parameter moved to all, states and weights */
+    PAD = 64,    /* a tensor takes a multiple of it */
     SMALL = 64   /* what is below this part of the largest stays */
 };
 
@@ -272,7 +273,7 @@ add_rungs(Make *k, const Rung *base, const Values *list, int part, int level)
         return;
     r.kept -= m.values.bytes;
     r.load -= m.values.bytes;
-    r.others -= off;
+    r.others -= off + (PAD - 1) * (m.states.n + m.weights.n);
     if (k->space == SPACE_disk)
         r.others += storage_room_for(m.values.bytes + off);
     r.stall = least_stall(k, base, &m);
