@@ -22,6 +22,7 @@ TUNED = {"MALLOC_MMAP_THRESHOLD_": "8589934592",
          "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512",
          "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
          "LD_LIBRARY_PATH": OPENBLAS}
+VERSION = "import torch; print(torch.__version__)"
 PROBE = """
 import time, torch
 torch.set_num_threads(2)
@@ -74,7 +75,9 @@ class Bench:
             s = float(output(self.front + [self.a.python, "-c", PROBE], e))
             if best is None or s < best[0]:
                 best = s, e, core
-        print(f"OpenBLAS: {best[2] or 'what it takes by itself'}")
+        version = output([self.a.python, "-c", VERSION], env).strip()
+        print(f"PyTorch {version}, OpenBLAS: "
+              f"{best[2] or 'what it takes by itself'}")
         return best[1]
 
     def peak(self):
