@@ -172,7 +172,7 @@ c_header(CModel *m, Emit *e)
     emit_line(e, "#ifndef EDL_MODEL_%s_H\n#define EDL_MODEL_%s_H\n", up, up);
     emit_line(e, "#include \"edl.h\"\n");
     emit_line(e, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    emit_line(e, "#define %s_ABI 2u /* EDL_ABI of the compiler */", up);
+    emit_line(e, "#define %s_ABI 3u /* EDL_ABI of the compiler */", up);
     emit_line(e, "#define %s_ID \"%s\" /* hash of the schedule */", up, m->id);
     emit_line(e,
               "#define %s_ACCUMULATE %" PRId64 " /* microbatches of a step */",

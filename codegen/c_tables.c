@@ -1,6 +1,7 @@
 /* The descriptor of a model: what the runtime needs to know of tensors, data
  * and training. */
 #include "codegen/c.h"
+#include "ir/optimizer.h"
 
 #include <inttypes.h>
 
@@ -179,6 +180,14 @@ init_text(CModel *m, const Tensor *t)
                         c_double(a, t->init.a), c_double(a, t->init.b));
 }
 
+static const char *
+stored_text(const Tensor *t)
+{
+    if (t->kind != TENSOR_opt || t->type.dtype != DT_i8)
+        return "EDL_AS_IS";
+    return strcmp(t->role, "v") == 0 ? "EDL_CODES_ROOT" : "EDL_CODES_OF";
+}
+
 static void
 emit_tensor(CModel *m, Emit *e, const Tensor *t)
 {
@@ -186,10 +195,12 @@ emit_tensor(CModel *m, Emit *e, const Tensor *t)
     Range r = range_of(m, t);
     int64_t size = dtype_info[t->type.dtype].bits / 8;
     double scale = t->kind == TENSOR_grad ? 1.0 / (double)m->accumulate : 1;
+    bool codes = t->kind == TENSOR_opt && t->type.dtype == DT_i8;
+    const Tensor *scales = codes ? optimizer_scales_of(m->cg.m, t) : NULL;
     const char *items[] = {
         c_string(a, tensor_name(m, t)),
         kind_text(t->kind),
-        dtype_text(m, t->type.dtype),
+        dtype_text(m, codes ? DT_f32 : t->type.dtype),
         region_text(t->region),
         arena_printf(a, "%" PRId64 "u", t->place + t->layout.offset * size),
         arena_printf(a, "%d", t->type.rank),
@@ -200,6 +211,8 @@ emit_tensor(CModel *m, Emit *e, const Tensor *t)
         c_integer(a, DT_i64, r.lo),
         c_integer(a, DT_i64, r.hi),
         c_integer(a, DT_i64, r.also),
+        stored_text(t),
+        arena_printf(a, "%" PRId64 "u", scales ? scales->place : 0),
     };
     emit_list(e, "{", items, sizeof items / sizeof *items, "},");
 }

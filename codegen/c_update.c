@@ -1,7 +1,7 @@
-/* The update of a step: norm of all gradients, one sweep over all parameters,
- * counters. Tensors stand in a table; pieces are blocks of them. */
-#include "codegen/c_ops.h"
-#include "ir/scratch.h"
+/* The update of a step: one sweep over all parameters, counters. Tensors
+ * stand in a table; pieces are blocks of them. */
+#include "codegen/c_sweep.h"
+#include "ir/optimizer.h"
 
 #include <inttypes.h>
 
@@ -24,32 +24,30 @@ storage(const Value *v)
     return v->home->tensor;
 }
 
-static Region
-region_of(const Value *v)
+Region
+sweep_region_of(const Value *v)
 {
     return storage(v) ? storage(v)->region : v->home->region;
 }
 
-/* Offset of a value in its region, in elements. */
-static int64_t
-element_offset(const Value *v)
+int64_t
+sweep_offset(const Value *v)
 {
     int64_t place = storage(v) ? storage(v)->place : v->home->place;
     return place / (dtype_info[v->type.dtype].bits / 8) + v->layout.offset;
 }
 
-/* In `region`, or a copy, f32 and dense: what the tables can say. */
-static bool
-fits_table(const Value *v, Region region)
+bool
+sweep_fits(const Value *v, Region region)
 {
     Layout l = v->layout;
     l.offset = 0;
-    return (region_of(v) == region || !storage(v)) && v->type.dtype == DT_f32 && layout_is_dense(&l, &v->type);
+    return (sweep_region_of(v) == region || !storage(v)) &&
+           v->type.dtype == DT_f32 && layout_is_dense(&l, &v->type);
 }
 
-/* On a device a piece is a block. */
-static void
-set_blocks(Kernel *k, int64_t pieces)
+void
+sweep_blocks(Kernel *k, int64_t pieces)
 {
     k->pieces = pieces;
     k->run = RUN_blocks;
@@ -59,9 +57,8 @@ set_blocks(Kernel *k, int64_t pieces)
     vec_push(k->cg->arena, &k->head, line);
 }
 
-/* The loop over elements lo to hi of a piece. */
-static void
-open_elements(Kernel *k)
+void
+sweep_open(Kernel *k)
 {
     if (k->cg->cuda)
         emit_open(&k->out, "for (int64_t c = lo + threadIdx.x; c < hi; "
@@ -70,9 +67,8 @@ open_elements(Kernel *k)
         emit_open(&k->out, "for (int64_t c = lo; c < hi; c++)");
 }
 
-/* The row whose pieces `piece` is one of, and the elements lo to hi of it. */
-static void
-emit_find(Kernel *k, int rows, int64_t each)
+void
+sweep_find(Kernel *k, int rows, int64_t each)
 {
     Emit *e = &k->out;
     if (rows > 1 && k->cg->cuda) {
@@ -104,131 +100,13 @@ emit_find(Kernel *k, int rows, int64_t each)
               each, each);
 }
 
-static int
-region_param(Kernel *k, Region region, bool write)
+const char *
+sweep_region(Kernel *k, Region region, bool write)
 {
-    return kernel_region(k, region, DT_f32, write);
-}
-
-/* ---- norm of all gradients ---- */
-
-static void
-emit_norm_block(Kernel *k, const char *sums)
-{
-    Emit *e = &k->out;
-    emit_line(e, "__shared__ double folds[32];");
-    emit_line(e, "double sum = 0;");
-    open_elements(k);
-    emit_line(e, "sum += (double)g[c] * (double)g[c];");
-    emit_close(e, "");
-    emit_line(e, "const double whole = edl_block_sum(sum, folds);");
-    emit_line(e, "if (threadIdx.x == 0)");
-    emit_line(e, "    %s[piece] = whole;", sums);
-    k->comment = "squares of all gradients, a sum a block";
-}
-
-static void
-norm_pieces_body(Kernel *k)
-{
-    const Node *n = k->node;
-    Emit *e = &k->out;
-    const char *grads = kernel_name(k, region_param(k, REGION_grads, false));
-    const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
-    int64_t pieces = 0;
-    emit_line(e, "static const struct {");
-    emit_line(e, "    int64_t first, at, n;");
-    emit_line(e, "} rows[] = {");
-    for (int i = 0; i < n->n_args; i++) {
-        const Value *g = n->args[i];
-        int64_t count = type_elements(&g->type);
-        emit_line(e, "    {%" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */",
-                  pieces, element_offset(g), count, g->name);
-        pieces += (count + NORM_PIECE - 1) / NORM_PIECE;
-    }
-    emit_line(e, "};");
-    emit_find(k, n->n_args, NORM_PIECE);
-    emit_line(e, "const float *g = %s + rows[i].at;", grads);
-    if (k->cg->cuda) {
-        emit_norm_block(k, sums);
-        set_blocks(k, pieces);
-        return;
-    }
-    emit_line(e, "double sum_l[16] = {0};");
-    emit_line(e, "int64_t c = lo;");
-    emit_open(e, "for (; c + 16 <= hi; c += 16)");
-    emit_line(e, "EDL_AHEAD(g + c + 1024);");
-    emit_line(e, "EDL_LANES");
-    emit_line(e, "for (int l = 0; l < 16; l++)");
-    emit_line(e, "    sum_l[l] += (double)g[c + l] * (double)g[c + l];");
-    emit_close(e, "");
-    emit_line(e, "for (int l = 0; l < hi - c; l++)");
-    emit_line(e, "    sum_l[l] += (double)g[c + l] * (double)g[c + l];");
-    emit_line(e, "%s[piece] = edl_sum16(sum_l);", sums);
-    k->comment = "squares of all gradients, a sum a piece";
-    k->pieces = pieces;
-    if (pieces == 1)
-        emit_one_piece(k);
-}
-
-static void
-norm_body(Kernel *k)
-{
-    const Node *n = k->node;
-    Emit *e = &k->out;
-    const char *sums = kernel_name(k, kernel_scratch(k, 0, DT_f64, "squares"));
-    const char *norm = kernel_name(k, kernel_value(k, n->results[0], 0, true));
-    const char *finite =
-        kernel_name(k, kernel_value(k, n->results[1], 0, true));
-    int64_t pieces = 0;
-    for (int i = 0; i < n->n_args; i++)
-        pieces +=
-            (type_elements(&n->args[i]->type) + NORM_PIECE - 1) / NORM_PIECE;
-    if (k->cg->cuda) {
-        set_blocks(k, 1);
-        emit_line(e, "__shared__ double folds[32];");
-        emit_line(e, "double part = 0;");
-        emit_line(e, "for (int64_t i = threadIdx.x; i < %" PRId64
-                     "; i += blockDim.x)", pieces);
-        emit_line(e, "    part += %s[i];", sums);
-        emit_line(e, "const double sum = edl_block_sum(part, folds);");
-        emit_line(e, "if (threadIdx.x > 0)");
-        emit_line(e, "    return;");
-    } else {
-        emit_line(e, "double sum = 0;");
-        emit_line(e, "for (int64_t i = 0; i < %" PRId64 "; i++)", pieces);
-        emit_line(e, "    sum += %s[i];", sums);
-    }
-    emit_line(e, "const double whole = sqrt(sum) * %s;",
-              c_double(k->cg->arena, node_float(n, "scale", 1)));
-    emit_line(e, "*%s = (float)whole;", norm);
-    emit_line(e, "*%s = *%s - *%s == 0;", finite, norm, norm);
-    k->comment = "the norm of all gradients, and whether it is finite";
-}
-
-void
-c_global_norm(Cg *cg, const Node *n)
-{
-    for (int i = 0; i < n->n_args; i++)
-        if (n->args[i]->type.dtype != DT_f32)
-            return; /* the update of that parameter says it */
-    for (int i = 0; i < n->n_args; i++)
-        if (region_of(n->args[i]) != REGION_grads ||
-            !fits_table(n->args[i], REGION_grads)) {
-            cg_refuse(cg, n, "has no C for what is no f32 gradient tensor");
-            return;
-        }
-    kernel_emit(cg, n, "norm_squares", cg->m->name, norm_pieces_body, NULL);
-    kernel_emit(cg, n, "norm", cg->m->name, norm_body, NULL);
+    return kernel_name(k, kernel_region(k, region, DT_f32, write, NULL));
 }
 
 /* ---- optimizers ---- */
-
-typedef struct Sweep {
-    VEC(const Node *) nodes; /* adamw or sgd, all of one kind */
-    int n_state;             /* tensors of optimizer state of each */
-    Region param, state[2];  /* where they are, all alike */
-    Region grad;
-} Sweep;
 
 static const Node *
 first_of(const Sweep *s)
@@ -239,7 +117,7 @@ first_of(const Sweep *s)
 static const Value *
 state_of(const Node *n, int i)
 {
-    return n->args[n->op == OP_adamw ? 2 + i : 4];
+    return n->args[optimizer_of(n).state[i]];
 }
 
 static int64_t
@@ -251,8 +129,8 @@ sweep_elements(const Sweep *s)
     return all;
 }
 
-/* Elements of a piece: less where there would be few pieces. */
-static int64_t
+/* Less where there would be few pieces. */
+int64_t
 sweep_piece(const Kernel *k)
 {
     int64_t all = sweep_elements(k->aux), piece = SWEEP_PIECE;
@@ -285,10 +163,10 @@ emit_row(Kernel *k, const Sweep *s, const Node *n, int64_t first, int64_t from,
     const char *name = value_tensor(n->args[0])->name;
     Emit row = emit_new(a);
     emit(&row, "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, first,
-         count, element_offset(n->args[0]) + from,
-         element_offset(n->args[1]) + from);
+         count, sweep_offset(n->args[0]) + from,
+         sweep_offset(n->args[1]) + from);
     for (int j = 0; j < s->n_state; j++)
-        emit(&row, ", %" PRId64, element_offset(state_of(n, j)) + from);
+        emit(&row, ", %" PRId64, sweep_offset(state_of(n, j)) + from);
     emit_line(&k->out, from ? "/* the rest of %s */" : "/* %s */", name);
     emit_line(&k->out, "%s, %s, %s},", emit_string(&row),
               c_double(a, node_float(n, "weight_decay", 0)),
@@ -339,6 +217,14 @@ emit_go(Kernel *k, const Node *n, int i)
     emit_line(&k->out, "    return;");
 }
 
+void
+sweep_go(Kernel *k, const Node *n)
+{
+    int go = optimizer_of(n).go;
+    if (go >= 0)
+        emit_go(k, n, go);
+}
+
 /* On a device the update is queued before it is known whether an index was
  * out of range; it changes nothing then. */
 static void
@@ -363,7 +249,7 @@ each_element(Kernel *k, const Sweep *s, ElementFn *element, const char *arrays)
     Emit *e = &k->out;
     bool far = sweep_elements(s) >= MANY_ELEMENTS;
     if (k->cg->cuda) {
-        open_elements(k);
+        sweep_open(k);
         element(k, s, "c");
         emit_close(e, "");
         return;
@@ -385,8 +271,8 @@ each_element(Kernel *k, const Sweep *s, ElementFn *element, const char *arrays)
     emit_close(e, "");
 }
 
-static void
-adamw_element(Kernel *k, const Sweep *s, const char *at)
+void
+sweep_adamw_element(Kernel *k, const Sweep *s, const char *at)
 {
     const Node *n = first_of(s);
     Arena *a = k->cg->arena;
@@ -403,9 +289,8 @@ adamw_element(Kernel *k, const Sweep *s, const char *at)
 }
 
 /* As PyTorch's AdamW: decoupled decay, eps outside the root. */
-static void
-emit_adamw(Kernel *k, const Sweep *s, const char *param,
-           const char *const *state, const char *grads)
+void
+sweep_adamw_numbers(Kernel *k, const Sweep *s)
 {
     const Node *n = first_of(s);
     Arena *a = k->cg->arena;
@@ -420,11 +305,19 @@ emit_adamw(Kernel *k, const Sweep *s, const char *param,
               c_double(a, b2));
     emit_line(e, "const float keep = (float)(1.0 - rate * rows[i].decay);");
     emit_line(e, "const float by = *%s;", operand(k, n, 6));
+}
+
+static void
+emit_adamw(Kernel *k, const Sweep *s, const char *param,
+           const char *const *state, const char *grads)
+{
+    Emit *e = &k->out;
+    sweep_adamw_numbers(k, s);
     emit_line(e, "float *EDL_RESTRICT p = %s + rows[i].p;", param);
     emit_line(e, "float *EDL_RESTRICT m = %s + rows[i].m;", state[0]);
     emit_line(e, "float *EDL_RESTRICT v = %s + rows[i].v;", state[1]);
     emit_line(e, "const float *g = %s + rows[i].g;", grads);
-    each_element(k, s, adamw_element, "gpmv");
+    each_element(k, s, sweep_adamw_element, "gpmv");
 }
 
 static void
@@ -468,19 +361,16 @@ sweep_body(Kernel *k)
 {
     const Sweep *s = k->aux;
     const Node *n = first_of(s);
-    const char *param = kernel_name(k, region_param(k, s->param, true));
+    const char *param = sweep_region(k, s->param, true);
     const char *state[2] = {param, param};
     for (int i = 0; i < s->n_state; i++)
-        state[i] = kernel_name(k, region_param(k, s->state[i], true));
-    const char *grads = kernel_name(k, region_param(k, s->grad, false));
+        state[i] = sweep_region(k, s->state[i], true);
+    const char *grads = sweep_region(k, s->grad, false);
     emit_no_fault(k);
-    if (n->op == OP_adamw && n->n_args == 8)
-        emit_go(k, n, 7);
-    if (n->op == OP_sgd && node_flag(n, "go"))
-        emit_go(k, n, n->n_args - 1);
+    sweep_go(k, n);
     int64_t pieces;
     int rows = emit_rows(k, s, &pieces);
-    emit_find(k, rows, sweep_piece(k));
+    sweep_find(k, rows, sweep_piece(k));
     if (n->op == OP_adamw)
         emit_adamw(k, s, param, state, grads);
     else
@@ -488,7 +378,7 @@ sweep_body(Kernel *k)
     k->comment = "one sweep over parameters, gradients, optimizer state";
     k->pieces = pieces;
     if (k->cg->cuda)
-        set_blocks(k, pieces);
+        sweep_blocks(k, pieces);
     else if (pieces == 1)
         emit_one_piece(k);
 }
@@ -496,20 +386,20 @@ sweep_body(Kernel *k)
 static void
 set_regions(Sweep *s, const Node *n)
 {
-    s->param = region_of(n->args[0]);
-    s->grad = region_of(n->args[1]);
+    s->param = sweep_region_of(n->args[0]);
+    s->grad = sweep_region_of(n->args[1]);
     for (int i = 0; i < s->n_state; i++)
-        s->state[i] = region_of(state_of(n, i));
+        s->state[i] = sweep_region_of(state_of(n, i));
 }
 
 /* The rows of a table count from the start of one region each. */
 static bool
 is_in_regions(const Sweep *s, const Node *n)
 {
-    bool same = region_of(n->args[0]) == s->param &&
-                region_of(n->args[1]) == s->grad;
+    bool same = sweep_region_of(n->args[0]) == s->param &&
+                sweep_region_of(n->args[1]) == s->grad;
     for (int i = 0; i < s->n_state; i++)
-        same &= region_of(state_of(n, i)) == s->state[i];
+        same &= sweep_region_of(state_of(n, i)) == s->state[i];
     return same;
 }
 
@@ -527,18 +417,25 @@ refuse(Cg *cg, const Node *n)
                                p->name, dtype_info[p->type.dtype].name));
 }
 
+/* Of i8, which nothing moves. */
+static bool
+has_codes(const Node *n)
+{
+    Optimizer o = optimizer_of(n);
+    return o.n_state > 0 && o.scale[0] >= 0;
+}
+
 static void
 collect(Sweep *s, Cg *cg, const Node *n)
 {
-    if (op_info[n->op].flags & OP_OPTIMIZER) {
+    if ((op_info[n->op].flags & OP_OPTIMIZER) && has_codes(n) == s->codes) {
         vec_push(cg->arena, &s->nodes, n);
-        bool ok = fits_table(n->args[0], REGION_state) &&
-                  fits_table(n->args[1], region_of(n->args[1]));
-        s->n_state = n->op == OP_adamw                   ? 2
-                     : node_float(n, "momentum", 0) != 0 ? 1
-                                                         : 0;
+        bool ok = sweep_fits(n->args[0], REGION_state) &&
+                  sweep_fits(n->args[1], sweep_region_of(n->args[1]));
+        s->n_state = optimizer_of(n).n_state;
         for (int j = 0; j < s->n_state; j++)
-            ok &= fits_table(state_of(n, j), REGION_state);
+            ok &= s->codes ? sweep_region_of(state_of(n, j)) == REGION_state
+                           : sweep_fits(state_of(n, j), REGION_state);
         if (ok && s->nodes.n == 1)
             set_regions(s, n);
         if (!ok || !is_in_regions(s, n))
@@ -549,18 +446,26 @@ collect(Sweep *s, Cg *cg, const Node *n)
             collect(s, cg, b);
 }
 
-void
-c_sweep(Cg *cg, const Node *n)
+static void
+emit_sweep(Cg *cg, const Node *n, bool codes)
 {
-    Sweep s = {0};
+    Sweep s = {.codes = codes};
     collect(&s, cg, n);
     if (s.nodes.n == 0 || cg->failed)
         return;
     const Node *first = first_of(&s);
-    kernel_emit(cg, first, op_info[first->op].name,
+    const char *op = op_info[first->op].name;
+    kernel_emit(cg, first, codes ? arena_printf(cg->arena, "%s_i8", op) : op,
                 n->op == OP_fused ? cg->m->name
                                   : value_tensor(first->args[0])->name,
-                sweep_body, &s);
+                codes ? sweep_codes_body : sweep_body, &s);
+}
+
+void
+c_sweep(Cg *cg, const Node *n)
+{
+    emit_sweep(cg, n, true);
+    emit_sweep(cg, n, false);
 }
 
 /* ---- counters ---- */

@@ -2,6 +2,7 @@
 #include "codegen/cuda.h"
 #include "ir/base/embedded.h"
 #include "ir/base/text_file.h"
+#include "ir/optimizer.h"
 #include "ir/text.h"
 
 #include <inttypes.h>
@@ -43,7 +44,8 @@ sort_tensors(CModel *c)
             vec_push(a, &c->inputs, t);
         else if (t->kind == TENSOR_output && strncmp(t->name, "edl.", 4) != 0)
             vec_push(a, &c->outputs, t);
-        else if (t->kind != TENSOR_output && t->kind != TENSOR_stash)
+        else if (t->kind != TENSOR_output && t->kind != TENSOR_stash &&
+                 !optimizer_is_scale(t)) /* a part of what it scales */
             vec_push(a, &c->tensors, t);
     }
 }
@@ -208,6 +210,8 @@ source_text(CModel *c)
                         "#include \"edl_matmul_bf16.h\"\n"
                       : "#include \"edl_kernel.h\"\n"
                         "#include \"edl_matmul.h\"\n");
+    if (c->cg.has_codes)
+        emit_line(&e, "#include \"edl_code.h\"\n");
     if (!cuda)
         emit_line(&e, "#ifdef EDL_PROFILE\n#include \"edl_profile.h\"\n"
                       "#endif\n");

@@ -372,14 +372,14 @@ kernel_aligned(Kernel *k, int param)
 }
 
 int
-kernel_region(Kernel *k, Region region, Dtype d, bool write)
+kernel_region(Kernel *k, Region region, Dtype d, bool write, const char *path)
 {
     Cg *cg = k->cg;
     cg->uses[region] = true;
     const char *name = region_variable[region];
     Param p = {.type = pointer_type(k, d), .pointer = true, .written = write};
     p.pass = accessor(cg, d, arena_printf(cg->arena, "%s, 0", name));
-    return add_param(k, p, name);
+    return add_param(k, p, path ? path : name);
 }
 
 void

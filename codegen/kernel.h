@@ -43,7 +43,8 @@ typedef struct Cg {
     LibraryProducts products; /* the table for cuBLASLt */
     Map product_map;          /* words -> index + 1 */
     bool has_attention, has_mma, has_plain_attention;
-    bool has_bf16; /* products of bf16 */
+    bool has_bf16;  /* products of bf16 */
+    bool has_codes; /* optimizer states in 8 bits */
     Map written;  /* name of a function -> the Kernel that it was made of */
     Map launched; /* names of functions that hand out pieces */
     /* of the graph function that is being written */
@@ -148,8 +149,9 @@ void kernel_aligned(Kernel *k, int param);
 /* Bytes of the node's scratch from `at` on, a multiple of 64, as elements of
  * d. */
 int kernel_scratch(Kernel *k, int64_t at, Dtype d, const char *name);
-/* The start of a region. */
-int kernel_region(Kernel *k, Region region, Dtype d, bool write);
+/* The start of a region. path: for its name; NULL: the region's. */
+int kernel_region(Kernel *k, Region region, Dtype d, bool write,
+                  const char *path);
 int kernel_scalar(Kernel *k, const char *type, const char *name,
                   const char *pass);
 const char *kernel_name(const Kernel *k, int param);

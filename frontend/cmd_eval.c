@@ -46,6 +46,8 @@ lower(Session *s, const char *path, uint64_t *seed)
     Module *m = lower_model(s->arena, s->interner, s->diag, &o);
     if (m)
         *seed = lower_seed(s, &o, m);
+    if (m && s->options->quantize)
+        module_set_option(m, "quantize", s->options->quantize);
     return m;
 }
 
@@ -57,7 +59,10 @@ load(Session *s, const char *path, uint64_t *seed)
     if (!has_suffix(path, ".eir") && !has_suffix(path, ".sched"))
         return lower(s, path, seed);
     Module *m = NULL;
-    if (session_read(s, path, &text, &n))
+    if (s->options->quantize)
+        diag_error(s->diag, (Span){0}, "--quantize: %s says itself what is "
+                   "stored in few bits", path);
+    else if (session_read(s, path, &text, &n))
         m = read_module(s, path, text, n);
     if (m && m->train)
         *seed = m->train->seed;

@@ -1,5 +1,6 @@
 /* What `edlc eval` writes: outputs, gradients, the checkpoint. */
 #include "frontend/eval_files.h"
+#include "ir/optimizer.h"
 #include "ir/text.h"
 
 typedef struct OutList {
@@ -101,6 +102,8 @@ saved_name(EvalRun *r, const Tensor *t)
     case TENSOR_state:
         return t->name;
     case TENSOR_opt:
+        if (optimizer_is_scale(t)) /* what it scales is saved whole */
+            return NULL;
         return arena_printf(r->s->arena, "optimizer/%s/%s", t->role,
                             t->owner->name);
     case TENSOR_counter:
@@ -133,6 +136,8 @@ eval_write_checkpoint(EvalRun *r, const char *path)
         if (!name)
             continue;
         StOut out = {name, t->type, eval_tensor(r->eval, t->name)->at};
+        if (t->type.dtype == DT_i8)
+            out.type.dtype = DT_f32;
         vec_push(r->s->arena, &l.tensors, out);
     }
     return write_list(r, path, &l);

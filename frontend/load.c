@@ -77,15 +77,18 @@ take_reserve(Session *s, Module *m)
 
 /* Said before a plan is made. */
 static bool
-check_disk(Session *s, const Module *m)
+check_target(Session *s, const Module *m)
 {
-    const char *to = module_option(m, "offload");
-    if (!to || strncmp(to, "disk", 4) != 0 ||
-        !module_option_is(m, "target", "cuda"))
+    const char *to = module_option(m, "offload"), *why = NULL;
+    if (!module_option_is(m, "target", "cuda"))
         return true;
-    diag_error(s->diag, (Span){0}, "the CUDA target has no disk: offload to "
-               "the host");
-    return false;
+    if (to && strncmp(to, "disk", 4) == 0)
+        why = "the CUDA target has no disk: offload to the host";
+    else if (module_option_is(m, "quantize", "optimizer:i8"))
+        why = "the CUDA target keeps optimizer states in f32: no --quantize";
+    if (why)
+        diag_error(s->diag, (Span){0}, "%s", why);
+    return !why;
 }
 
 Status
@@ -95,6 +98,8 @@ load_plan(Session *s, Module *m)
         module_set_option(m, "target", s->options->target);
     if (s->options->precision)
         module_set_option(m, "precision", s->options->precision);
+    if (s->options->quantize)
+        module_set_option(m, "quantize", s->options->quantize);
     if (s->options->recompute)
         module_set_option(m, "recompute", s->options->recompute);
     if (s->options->offload)
@@ -102,7 +107,7 @@ load_plan(Session *s, Module *m)
     take_limit(s, m);
     if (s->options->grads && module_option(m, "limit"))
         module_set_option(m, "gradients", "kept");
-    if (!take_reserve(s, m) || !check_disk(s, m))
+    if (!take_reserve(s, m) || !check_target(s, m))
         return STATUS_USAGE;
     return cmd_take_machine(s, m) ? STATUS_DONE : STATUS_INPUT;
 }

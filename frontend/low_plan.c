@@ -58,6 +58,27 @@ precision(Lower *l, const Line *line)
         module_set_option(l->module, "precision", found);
 }
 
+static void
+quantize(Lower *l, const Line *line)
+{
+    const Item *what = line->items.n == 2 ? &line->items.at[0] : NULL;
+    const Item *to = what ? &line->items.at[1] : NULL;
+    const char *word = what && what->kind == ITEM_WORD ? what->word : "";
+    bool type = to && ((to->kind == ITEM_WORD && !strcmp(to->word, "i8")) ||
+                       (to->kind == ITEM_EXPR && to->value->kind == EX_TYPE &&
+                        !strcmp(to->value->u.path.name.text, "i8")));
+    if (strcmp(word, "activations") == 0)
+        low_error(l, what->at, "`quantize activations` needs activations in "
+                               "few bits, which this edlc does not have yet");
+    else if (!type || strcmp(word, "optimizer") != 0)
+        low_error(l, line->items.n ? line->items.at[0].at : line->keyword.at,
+                  "`quantize` takes optimizer i8");
+    else if (module_option(l->module, "quantize"))
+        low_error(l, line->keyword.at, "a second `quantize`");
+    else
+        module_set_option(l->module, "quantize", "optimizer:i8");
+}
+
 static const char *
 offload_text(Lower *l, const Line *line)
 {
@@ -112,7 +133,7 @@ static const struct {
     {"precision", precision, NULL},
     {"recompute", recompute, NULL},
     {"offload", offload, NULL},
-    {"quantize", NULL, "quantized storage"},
+    {"quantize", quantize, NULL},
     {"pipeline", NULL, "pipeline parallelism"},
     {"shard", NULL, "data and tensor parallelism"},
     {"machine", machine, NULL},

@@ -2,8 +2,10 @@
  * PyTorch defines them (decoupled weight decay of AdamW, eps outside the
  * root; SGD's weight decay is added to the gradient). */
 #include <math.h>
+#include <string.h>
 
 #include "ir/eval_kernel.h"
+#include "ir/optimizer.h"
 
 /* From peak to floor, f from 0 to 1. */
 static double
@@ -48,7 +50,102 @@ eval_global_norm(Job *j)
     return true;
 }
 
-/* p, g, m, v, t, lr, scale [, go] */
+/* ---- codes of 8 bits, as runtime/edl_code.h has them ---- */
+
+/* of a float's fraction that a code has not, and the code of 1 */
+typedef struct Codes {
+    int cut, top;
+} Codes;
+
+static uint32_t
+code_key(const Node *n, int64_t update)
+{
+    const char *path = value_tensor(n->args[0])->name;
+    uint64_t x = hash64(path, strlen(path)) ^
+                 (uint64_t)update * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)(x >> 32);
+}
+
+static uint32_t
+code_noise(uint32_t key, uint32_t element)
+{
+    uint32_t x = element * UINT32_C(0x9e3779b9) + key;
+    x = (x ^ x >> 16) * UINT32_C(0x7feb352d);
+    x = (x ^ x >> 15) * UINT32_C(0x846ca68b);
+    return x ^ x >> 16;
+}
+
+/* The float that the code of x >= 0 stands for, in units of the scale. */
+static double
+coded(Codes k, double x, double scale, uint32_t add)
+{
+    float part = (float)(x / scale);
+    int32_t none = (127 << (23 - k.cut)) - k.top;
+    uint32_t bits;
+    memcpy(&bits, &part, sizeof bits);
+    int32_t c = (int32_t)((bits + add) >> k.cut) - none;
+    c = c < 0 ? 0 : c > k.top ? k.top : c;
+    bits = (uint32_t)(c + none) << k.cut;
+    memcpy(&part, &bits, sizeof part);
+    return c == 0 ? 0 : (double)part;
+}
+
+static double
+largest(const double *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fabs(x[i]) > most ? fabs(x[i]) : most;
+    return most;
+}
+
+/* Rounds n elements of a state from `first` on to codes; answers the scale. */
+static double
+code_block(double *x, int64_t n, int64_t first, uint32_t key)
+{
+    const Codes k = {20, 127};
+    double scale = (float)largest(x, n);
+    for (int64_t i = 0; scale > 0 && i < n; i++) {
+        uint32_t noise = code_noise(key, (uint32_t)(first + i));
+        double part = coded(k, fabs(x[i]), scale, (noise & 0xffff) << 4);
+        x[i] = copysign(part * scale, x[i]);
+    }
+    return scale;
+}
+
+/* The same of the roots of second moments, which do not become 0. */
+static double
+root_block(double *x, int64_t n, int64_t first, uint32_t key)
+{
+    const Codes k = {19, 255};
+    const double least = ldexp(1.125, -16);
+    double scale = (float)sqrt(largest(x, n));
+    for (int64_t i = 0; scale > 0 && i < n; i++) {
+        uint32_t noise = code_noise(key, (uint32_t)(first + i));
+        double part = coded(k, sqrt(x[i]), scale, noise >> 16 << 3);
+        if (part == 0 && x[i] > 0)
+            part = least;
+        x[i] = part * scale * (part * scale);
+    }
+    return scale;
+}
+
+static void
+code_states(Job *j, const Optimizer *o, int64_t update)
+{
+    uint32_t key = code_key(j->node, update);
+    for (int s = 0; s < o->n_state && o->scale[s] >= 0; s++) {
+        int64_t n = type_elements(&j->in[o->state[s]].type);
+        for (int64_t i = 0; i < n; i += CODE_BLOCK)
+            j->in[o->scale[s]].at[i / CODE_BLOCK] =
+                (s == 0 ? code_block : root_block)(
+                    j->in[o->state[s]].at + i,
+                    n - i < CODE_BLOCK ? n - i : CODE_BLOCK, i, key);
+    }
+}
+
 bool
 eval_adamw(Job *j)
 {
@@ -61,7 +158,8 @@ eval_adamw(Job *j)
     double lr = j->in[5].at[0] * node_float(j->node, "lr_scale", 1);
     double correct1 = 1 - pow(beta1, t), correct2 = 1 - pow(beta2, t);
     int64_t n = type_elements(&j->in[0].type);
-    if (j->n_in == 8 && j->in[7].at[0] == 0)
+    Optimizer o = optimizer_of(j->node);
+    if (o.go >= 0 && j->in[o.go].at[0] == 0)
         return true;
     for (int64_t i = 0; i < n; i++) {
         double g = j->in[1].at[i] * scale;
@@ -70,10 +168,10 @@ eval_adamw(Job *j)
         p[i] -= lr * decay * p[i];
         p[i] -= lr * (m[i] / correct1) / (sqrt(v[i] / correct2) + eps);
     }
+    code_states(j, &o, (int64_t)t - 1);
     return true;
 }
 
-/* p, g, lr, scale [, v] [, go] */
 bool
 eval_sgd(Job *j)
 {
@@ -82,9 +180,10 @@ eval_sgd(Job *j)
     bool nesterov = node_flag(j->node, "nesterov");
     double lr = j->in[2].at[0] * node_float(j->node, "lr_scale", 1);
     double scale = j->in[3].at[0], *p = j->in[0].at;
-    double *v = momentum != 0 ? j->in[4].at : NULL;
+    Optimizer o = optimizer_of(j->node);
+    double *v = o.n_state ? j->in[o.state[0]].at : NULL;
     int64_t n = type_elements(&j->in[0].type);
-    if (node_flag(j->node, "go") && j->in[j->n_in - 1].at[0] == 0)
+    if (o.go >= 0 && j->in[o.go].at[0] == 0)
         return true;
     for (int64_t i = 0; i < n; i++) {
         double g = j->in[1].at[i] * scale + decay * p[i], move = g;

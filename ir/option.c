@@ -40,13 +40,21 @@ is_ahead(const char *value)
     return n > 0 && n <= AHEAD_DIGITS && value[n] == '\0';
 }
 
+static bool
+is_quantize(const char *value)
+{
+    return strcmp(value, "none") == 0 || strcmp(value, "optimizer:i8") == 0;
+}
+
 static const OptionRow rows[] = {
 #define WORDS(words) words, NULL, NULL
 #define LIMIT NULL, is_limit, "a number of bytes, or a share as 80%"
 #define AHEAD NULL, is_ahead, "a number of slots, -1 or -2"
+#define QUANTIZE NULL, is_quantize, "none or optimizer:i8"
 #define OPTION(key, ...) {#key, __VA_ARGS__},
 #include "ir/option.def"
 #undef OPTION
+#undef QUANTIZE
 #undef AHEAD
 #undef LIMIT
 #undef WORDS

@@ -1,4 +1,5 @@
 /* Ops whose result types are given, and those without results. */
+#include "ir/optimizer.h"
 #include "ir/shape_rules.h"
 
 #include <math.h>
@@ -6,42 +7,49 @@
 
 /* ---- no result ---- */
 
+/* States of an optimizer: floating, or i8 with scales; and its predicate. */
 static bool
-adamw(Shaper *s)
+states(Shaper *s, const Optimizer *o)
 {
-    if (!shape_is_float(s, 0))
-        return false;
-    for (int i = 1; i < 4; i++)
-        if (!shape_is_float(s, i) || !shape_same_dims(s, i, 0))
+    for (int i = 0; i < o->n_state; i++) {
+        int at = o->state[i], scale = o->scale[i];
+        Type scales = optimizer_scales(&s->args[at]);
+        if (!shape_same_dims(s, at, 0))
             return false;
-    return shape_is_scalar(s, 4, DT_i64) && shape_is_scalar(s, 5, DT_f32) &&
-           shape_is_scalar(s, 6, DT_f32) &&
-           (s->n_args < 8 || shape_is_scalar(s, 7, DT_bool));
+        if (scale < 0 ? !shape_is_float(s, at)
+                      : s->args[at].dtype != DT_i8 &&
+                            !shape_fail_at(s, "expected i8, as the other", at,
+                                           -1))
+            return false;
+        if (scale >= 0 && !shape_has_type(s, scale, &scales,
+                                          "expected f32, one for each block"))
+            return false;
+    }
+    return o->go < 0 || shape_is_scalar(s, o->go, DT_bool);
 }
 
 static bool
-sgd(Shaper *s)
+optimizer(Shaper *s)
 {
-    bool go = shape_int(s, "go", 0);
-    bool v = shape_float(s, "momentum", 0) != 0;
-    if (s->n_args != 4 + go + v)
-        return shape_fail(s, "momentum and go do not tell the operands");
-    if (!shape_is_float(s, 0) || !shape_is_float(s, 1) ||
-        !shape_same_dims(s, 1, 0) || !shape_is_scalar(s, 2, DT_f32) ||
-        !shape_is_scalar(s, 3, DT_f32))
-        return false;
-    if (v && (!shape_is_float(s, 4) || !shape_same_dims(s, 4, 0)))
-        return false;
-    return !go || shape_is_scalar(s, s->n_args - 1, DT_bool);
+    double momentum = shape_float(s, "momentum", 0);
+    bool adam = s->op == OP_adamw, go = shape_int(s, "go", 0);
+    int state = adam ? 2 : 4, lr = adam ? 5 : 2;
+    bool coded = state < s->n_args && s->args[state].dtype == DT_i8;
+    Optimizer o = optimizer_operands(s->op, s->n_args, coded, momentum, go);
+    if (s->n_args != o.n_args)
+        return shape_fail(s, adam ? "m and v do not tell the operands"
+                                  : "momentum and go do not tell the operands");
+    return shape_is_float(s, 0) && shape_is_float(s, 1) &&
+           shape_same_dims(s, 1, 0) && shape_is_scalar(s, lr, DT_f32) &&
+           shape_is_scalar(s, lr + 1, DT_f32) &&
+           (!adam || shape_is_scalar(s, 4, DT_i64)) && states(s, &o);
 }
 
 bool
 shape_rule_none(Shaper *s)
 {
-    if (s->op == OP_adamw)
-        return adamw(s);
-    if (s->op == OP_sgd)
-        return sgd(s);
+    if (op_info[s->op].flags & OP_OPTIMIZER)
+        return optimizer(s);
     if (s->op == OP_count)
         return s->n_args == 0 || shape_is_scalar(s, 0, DT_bool);
     if (s->op == OP_accumulate)

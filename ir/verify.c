@@ -1,5 +1,6 @@
 #include "ir/verify.h"
 
+#include "ir/optimizer.h"
 #include "ir/verify_check.h"
 
 /* Enough to see what is wrong; keeping and sorting more costs the square. */
@@ -50,12 +51,16 @@ verify_owner(Verifier *v, const Tensor *t)
     if (t->owner->kind != TENSOR_param ||
         module_tensor(v->m, t->owner->name) != t->owner)
         verify_fault(v, "%s is no param", t->owner->name);
-    Type mine = t->type;
-    mine.dtype = t->owner->type.dtype;
-    if (!type_equal(&mine, &t->owner->type) || !type_is_float(&t->type))
-        verify_fault(v, "not the shape of %s", t->owner->name);
     if ((t->kind == TENSOR_opt) != (t->role != NULL))
         verify_fault(v, "an opt tensor has a role, no other has");
+    Type mine = t->type, scales = optimizer_scales(&t->owner->type);
+    mine.dtype = t->owner->type.dtype;
+    if (optimizer_is_scale(t) && type_equal(&t->type, &scales))
+        return;
+    bool coded = t->kind == TENSOR_opt && t->type.dtype == DT_i8;
+    if (!type_equal(&mine, &t->owner->type) ||
+        (!type_is_float(&t->type) && !coded))
+        verify_fault(v, "not the shape of %s", t->owner->name);
 }
 
 static void

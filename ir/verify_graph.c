@@ -1,4 +1,5 @@
 /* One graph: names, definitions before uses, types, tensors, phases. */
+#include "ir/optimizer.h"
 #include "ir/shape.h"
 #include "ir/text.h"
 #include "ir/verify_check.h"
@@ -152,13 +153,9 @@ verify_update(Walk *w, const Node *n)
 {
     if (!(op_info[n->op].flags & OP_OPTIMIZER))
         return;
-    verify_updated(w, n, 0, TENSOR_param);
-    if (n->op == OP_adamw) {
-        verify_updated(w, n, 2, TENSOR_opt);
-        verify_updated(w, n, 3, TENSOR_opt);
-    } else if (node_float(n, "momentum", 0) != 0) {
-        verify_updated(w, n, 4, TENSOR_opt);
-    }
+    for (int i = 0; i < n->n_args; i++)
+        if (optimizer_changes(n, i))
+            verify_updated(w, n, i, i == 0 ? TENSOR_param : TENSOR_opt);
 }
 
 /* ---- phases, spaces, attributes of the plan ---- */

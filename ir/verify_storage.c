@@ -5,6 +5,7 @@
  * those that the node itself reads in place. What a tensor holds is read
  * later as well: values are made in it only on their way to its `write`. */
 #include "ir/extent.h"
+#include "ir/optimizer.h"
 #include "ir/verify_check.h"
 
 typedef struct Storage {
@@ -301,15 +302,10 @@ verify_stored(Walk *w, const Node *n, int now)
             verify_changed(w, n, n->tensor, now);
     } else if (n->op == OP_count) {
         verify_changed(w, n, n->tensor, now);
-    } else if (n->op == OP_adamw) {
-        for (int i = 0; i < 4; i++)
-            if (i != 1)
-                verify_operand_changed(w, n, i, now);
-    } else if (n->op == OP_sgd) {
-        verify_operand_changed(w, n, 0, now);
-        if (node_float(n, "momentum", 0) != 0)
-            verify_operand_changed(w, n, 4, now);
     }
+    for (int i = 0; i < n->n_args; i++)
+        if (optimizer_changes(n, i))
+            verify_operand_changed(w, n, i, now);
 }
 
 /* Of a state and a parameter the old value is meant, of what is summed and

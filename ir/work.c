@@ -1,5 +1,7 @@
 #include "ir/work.h"
 
+#include "ir/optimizer.h"
+
 /* ---- the work of one node ---- */
 
 static double
@@ -168,7 +170,9 @@ add_stores(Work *w, const Node *n)
     if (n->op == OP_accumulate)
         w->bytes += type_bytes(&n->tensor->type);
     if (op_info[n->op].flags & OP_OPTIMIZER) /* in place */
-        w->bytes += (n->op == OP_adamw ? 3 : 1) * type_bytes(&n->args[0]->type);
+        for (int i = 0; i < n->n_args; i++)
+            if (optimizer_changes(n, i))
+                w->bytes += type_bytes(&n->args[i]->type);
 }
 
 static void

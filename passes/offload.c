@@ -15,6 +15,7 @@
  *
  * A value that is part of another, or is no run of bytes, stays on the
  * device. */
+#include "ir/optimizer.h"
 #include "passes/pass.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/life.h"
@@ -146,7 +147,7 @@ static bool
 changes_copy(const Node *n)
 {
     for (int i = 0; i < n->n_args; i++)
-        if (order_changes(n, i) && n->args[i]->def->op == OP_fetch)
+        if (optimizer_changes(n, i) && n->args[i]->def->op == OP_fetch)
             return true;
     return false;
 }
@@ -159,7 +160,7 @@ send_back(Graph *g, Node *n)
     g->context = (Context){n->phase, n->stage, n->block, n->loc};
     for (int i = 0; i < n->n_args; i++) {
         Value *v = n->args[i];
-        if (!order_changes(n, i) || v->def->op != OP_fetch)
+        if (!optimizer_changes(n, i) || v->def->op != OP_fetch)
             continue;
         Tensor *t = value_tensor(v);
         graph_write(g, OP_write, t, add_offload(g, v, t));

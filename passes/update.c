@@ -7,10 +7,16 @@
  *     adamw P, G, P.m, P.v, updates, update.lr, update.scale, go
  *     count updates go
  *
+ * With the option quantize = optimizer:i8, P.m and P.v are i8, and P.m.scale
+ * and P.v.scale stand behind go (ir/optimizer.h).
+ *
  * The norm is there where clip_norm or skip_nonfinite ask for it; go is its
  * second result. What the metrics of a step report is written to outputs with
  * the names edl.*, which are no outputs of the model. */
+#include "ir/optimizer.h"
 #include "passes/pass.h"
+
+enum { FEW_ELEMENTS = 4096 };
 
 typedef VEC(Tensor *) Tensors;
 
@@ -126,30 +132,63 @@ add_scale(Update *u)
 /* ---- parameters ---- */
 
 static Value *
-optimizer_state(Update *u, int i, const char *role)
+optimizer_tensor(Update *u, int i, const char *role, Type type)
 {
     Tensor *p = u->params.at[i];
     const char *name = arena_printf(u->m->arena, "%s.%s", p->name, role);
-    Tensor *t = new_tensor(u, TENSOR_opt, name, u->grads.at[i]->type);
+    Tensor *t = new_tensor(u, TENSOR_opt, name, type);
     t->owner = p;
     t->role = role;
     t->loc = p->loc;
     return graph_read(u->g, t->name, t);
 }
 
+static bool
+codes_states(const Module *m)
+{
+    return module_option_is(m, "quantize", "optimizer:i8");
+}
+
+/* Small states stay as they are: there is little to win. */
+static bool
+in_few_bits(const Update *u, int i)
+{
+    const Type *t = &u->grads.at[i]->type;
+    return codes_states(u->m) && t->dtype == DT_f32 &&
+           type_elements(t) >= FEW_ELEMENTS;
+}
+
+/* Puts the state into args[at], and behind *n what its scales are read as,
+ * where it has some. */
+static void
+add_state(Update *u, int i, const char *role, Value **args, int at, int *n)
+{
+    Type t = u->grads.at[i]->type, scales = optimizer_scales(&t);
+    if (!in_few_bits(u, i)) {
+        args[at] = optimizer_tensor(u, i, role, t);
+        return;
+    }
+    t.dtype = DT_i8;
+    args[at] = optimizer_tensor(u, i, role, t);
+    args[(*n)++] = optimizer_tensor(
+        u, i, arena_printf(u->m->arena, "%s.scale", role), scales);
+}
+
 static void
 add_adamw(Update *u, int i)
 {
     const Tensor *p = u->params.at[i];
-    Value *m = optimizer_state(u, i, "m"), *v = optimizer_state(u, i, "v");
-    Value *args[] = {u->read[i], u->grad[i], m,        v,
-                     u->updates, u->lr,      u->scale, u->go};
+    Value *args[10] = {u->read[i], u->grad[i], NULL,     NULL,
+                       u->updates, u->lr,      u->scale, u->go};
+    int n = u->go ? 8 : 7;
+    add_state(u, i, "m", args, 2, &n);
+    add_state(u, i, "v", args, 3, &n);
     Attr attrs[] = {attr_float("beta1", u->train->beta1),
                     attr_float("beta2", u->train->beta2),
                     attr_float("eps", u->train->eps),
                     attr_float("weight_decay", p->weight_decay),
                     attr_float("lr_scale", p->lr_scale)};
-    graph_add(u->g, OP_adamw, NULL, args, u->go ? 8 : 7, attrs, 5);
+    graph_add(u->g, OP_adamw, NULL, args, n, attrs, 5);
 }
 
 static void
@@ -159,7 +198,8 @@ add_sgd(Update *u, int i)
     Value *args[6] = {u->read[i], u->grad[i], u->lr, u->scale};
     int n = 4;
     if (u->train->momentum != 0)
-        args[n++] = optimizer_state(u, i, "momentum");
+        args[n++] = optimizer_tensor(u, i, "momentum",
+                                     u->grads.at[i]->type);
     if (u->go)
         args[n++] = u->go;
     Attr attrs[] = {attr_float("momentum", u->train->momentum),
@@ -267,6 +307,12 @@ pass_update(Module *m)
         return true;
     if (g->last && g->last->phase == PHASE_update) {
         diag_error(m->diag, g->last->loc, "`main` has an update already");
+        return false;
+    }
+    if (codes_states(m) && strcmp(m->train->optimizer, "adamw") != 0) {
+        diag_error(m->diag, m->train->loc,
+                   "8-bit states are those of adamw, not of %s",
+                   m->train->optimizer);
         return false;
     }
     Update u = {.m = m, .g = g, .train = m->train};

@@ -15,7 +15,7 @@ extern "C" {
 
 /* Changes when a struct below changes its layout or a call its meaning.
  * NAME_init refuses a model that was emitted for another one. */
-#define EDL_ABI 2u
+#define EDL_ABI 3u
 
 /* Every region starts at a multiple of this; so does every placed value. */
 #define EDL_ALIGN 64
@@ -139,6 +139,13 @@ typedef enum EdlInitKind {
     EDL_INIT_UNIFORM /* a <= x < b */
 } EdlInitKind;
 
+/* How the elements of an f32 tensor are stored. */
+typedef enum EdlStored {
+    EDL_AS_IS,
+    EDL_CODES_OF,  /* a byte an element, in blocks with a scale: edl_code.h */
+    EDL_CODES_ROOT /* the same of their roots */
+} EdlStored;
+
 /* Element (i0, i1, ...) lies at region + offset + sum(i[k] * stride[k])
  * elements. Calls that take or give whole tensors do so in row-major order
  * of dims, whatever the strides are. Unused dims and strides are 0. */
@@ -159,6 +166,8 @@ typedef struct EdlTensor {
     /* INPUT of integers: lo <= x < hi or x == also; no check when lo == hi.
      * Without such an exception `also` equals lo. */
     int64_t lo, hi, also;
+    EdlStored stored;
+    uint64_t scales; /* bytes from the start of the region to those of codes */
 } EdlTensor;
 
 int64_t edl_tensor_elements(const EdlTensor *t);

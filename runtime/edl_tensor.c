@@ -1,5 +1,6 @@
 #include "edl_tensor.h"
 
+#include "edl_code.h"
 #include "edl_copy.h"
 #include "edl_kernel.h"
 
@@ -109,6 +110,87 @@ put_at(const EdlInstance *m, const EdlTensor *t, size_t at, const void *src,
         edl_put_bytes(m, edl_address(m, t) + at, src, n);
 }
 
+/* ---- codes of 8 bits ---- */
+
+static size_t
+place_of_scale(const EdlTensor *t, int64_t element)
+{
+    return (size_t)t->scales + (size_t)(element / EDL_CODES) * sizeof(float);
+}
+
+/* n elements of one block. */
+static void
+get_codes(const EdlInstance *m, const EdlTensor *t, int64_t first, int n,
+          float *to)
+{
+    uint8_t codes[EDL_CODES];
+    float scale;
+    edl_get_bytes(m, codes, edl_address(m, t) + first, (size_t)n);
+    edl_get_bytes(m, &scale, m->region[t->region] + place_of_scale(t, first),
+                  sizeof scale);
+    if (t->stored == EDL_CODES_ROOT)
+        edl_codes_get_squares(to, codes, scale, n);
+    else
+        edl_codes_get(to, codes, scale, n);
+}
+
+/* A block whole; to the nearest: what codes gave becomes the same codes. */
+static void
+put_codes(const EdlInstance *m, const EdlTensor *t, int64_t first, int n,
+          const float *from)
+{
+    int root = t->stored == EDL_CODES_ROOT;
+    uint8_t codes[EDL_CODES];
+    float scale = edl_codes_scale(from, n);
+    scale = root ? edl_sqrtf(scale) : scale;
+    float by = scale > 0.0f ? scale : 1.0f;
+    for (int i = 0; i < n; i++)
+        codes[i] = root ? edl_root_of(edl_sqrtf(from[i]), by,
+                                      1u << (EDL_ROOT_CUT - 1))
+                        : edl_code_of(from[i], by, 1u << (EDL_CODE_CUT - 1));
+    edl_put_bytes(m, edl_address(m, t) + first, codes, (size_t)n);
+    edl_put_bytes(m, m->region[t->region] + place_of_scale(t, first), &scale,
+                  sizeof scale);
+}
+
+/* Of elements from first on, at most n: those in the block of the first. */
+static int
+in_block(int64_t first, int64_t n)
+{
+    int64_t left = EDL_CODES - first % EDL_CODES;
+    return (int)(left < n ? left : n);
+}
+
+static void
+gather_codes(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
+             float *to)
+{
+    for (int64_t i = 0; i < n;) {
+        int some = in_block(first + i, n - i);
+        get_codes(m, t, first + i, some, to + i);
+        i += some;
+    }
+}
+
+static void
+scatter_codes(const EdlInstance *m, const EdlTensor *t, int64_t first,
+              int64_t n, const float *from)
+{
+    int64_t all = edl_tensor_elements(t);
+    for (int64_t i = 0; i < n;) {
+        float block[EDL_CODES];
+        int some = in_block(first + i, n - i);
+        int64_t start = (first + i) / EDL_CODES * EDL_CODES;
+        int whole = in_block(start, all - start);
+        if (some < whole)
+            get_codes(m, t, start, whole, block);
+        memcpy(block + (first + i - start), from + i,
+               (size_t)some * sizeof *from);
+        put_codes(m, t, start, whole, block);
+        i += some;
+    }
+}
+
 /* ---- between layout and logical order ---- */
 
 typedef struct Walk {
@@ -161,6 +243,10 @@ edl_gather(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
 {
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     unsigned char *out = (unsigned char *)dst;
+    if (t->stored != EDL_AS_IS) {
+        gather_codes(m, t, first, n, (float *)dst);
+        return;
+    }
     if (size == 0) {
         get_at(m, t, 0, dst, (size_t)edl_tensor_bytes(t));
         return;
@@ -182,6 +268,10 @@ edl_scatter(const EdlInstance *m, const EdlTensor *t, int64_t first, int64_t n,
 {
     size_t size = (size_t)edl_dtype_bits(t->dtype) / 8;
     const unsigned char *in = (const unsigned char *)src;
+    if (t->stored != EDL_AS_IS) {
+        scatter_codes(m, t, first, n, (const float *)src);
+        return;
+    }
     if (size == 0) {
         put_at(m, t, 0, src, (size_t)edl_tensor_bytes(t));
         return;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ir/optimizer.h"
 #include "passes/plan/order.h"
 
 /* What is below this part of the largest gradient stays with the others. */
@@ -183,7 +184,7 @@ bring_operands(Graph *g, Node *n)
         Node *def = n->args[i]->def;
         if (is_here(def))
             continue;
-        if (order_changes(n, i)) {
+        if (optimizer_changes(n, i)) {
             node_move_before(def, g, n);
             def->phase = n->phase;
             def->stage = n->stage;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ir/optimizer.h"
 #include "ir/storage.h"
 #include "passes/plan/ahead.h"
 #include "passes/plan/cost.h"
@@ -82,7 +83,7 @@ find_params(Ladder *l)
     find_back(l->drop->g, all);
     for (int i = 0; i < m->tensors.n; i++) {
         const Tensor *t = m->tensors.at[i];
-        if (t->kind == TENSOR_opt) {
+        if (optimizer_moves(t)) {
             all[t->owner->mark].states.bytes += all[i].bytes;
             all[t->owner->mark].states.n++;
         }
@@ -366,7 +367,7 @@ mark_params(const Ladder *l, const Rung *r, Module *m)
         m->tensors.at[l->params.at[i].at]->mark = 1;
     for (int i = 0; i < m->tensors.n; i++) {
         Tensor *t = m->tensors.at[i];
-        if (t->kind == TENSOR_opt && t->owner->mark)
+        if (optimizer_moves(t) && t->owner->mark)
             t->space = space;
     }
     for (int i = 0; i < r->weights; i++)

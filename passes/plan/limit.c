@@ -76,10 +76,12 @@ say_help(Module *m, const Report *r)
         diag_note(m->diag, nowhere,
                   "with --offload=host %lld bytes of the device are enough",
                   (long long)m->planned.moved);
-    if (optimizer > 0)
+    bool adam = m->train && strcmp(m->train->optimizer, "adamw") == 0;
+    if (optimizer > 0 && adam && !module_option_is(m, "quantize", "optimizer:i8"))
         diag_note(m->diag, nowhere,
                   "in 8 bits the optimizer's state would take about %lld "
-                  "bytes, not %lld (--quantize, which this edlc does not have)",
+                  "bytes, not %lld (--quantize=optimizer:i8, which changes "
+                  "results)",
                   (long long)in_8_bits(optimizer), (long long)optimizer);
 }
 

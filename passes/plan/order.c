@@ -1,5 +1,7 @@
 #include "passes/plan/order.h"
 
+#include "ir/optimizer.h"
+
 /* Depends on the nodes in deps; all are visited before it is put. */
 typedef struct Item {
     Node *node;
@@ -41,16 +43,6 @@ order_tensor(const Value *v)
     return n->op == OP_read ? n->tensor : NULL;
 }
 
-bool
-order_changes(const Node *n, int i)
-{
-    if (n->op == OP_adamw)
-        return i == 0 || i == 2 || i == 3;
-    if (n->op == OP_sgd)
-        return i == 0 || (i == 4 && n->n_args - node_flag(n, "go") > 4);
-    return false;
-}
-
 static void
 depend(Sort *s, int item, int on)
 {
@@ -89,7 +81,7 @@ note_access(Sort *s, Node *n, int item)
         if (!t || t->kind == TENSOR_grad)
             continue;
         Access *x = access_of(s, t);
-        if (order_changes(n, i))
+        if (optimizer_changes(n, i))
             x->writers = link_to(s, item, x->writers);
         else
             x->readers = link_to(s, item, x->readers);

@@ -8,9 +8,6 @@
 /* The tensor whose storage a value shows: it is a read, or views of one.
  * NULL: none. */
 Tensor *order_tensor(const Value *v);
-/* Is operand i of n (not a fused node) changed by it? The parameter and the
- * states of an optimizer. */
-bool order_changes(const Node *n, int i);
 
 /* Puts the nodes into an order in which every value is made before it is
  * read, and a tensor's old value has been read by all its readers before it

@@ -54,7 +54,7 @@ def limits(code):
     out = {}
     for row in re.findall(r'\{"(\w+)", EDL_INPUT,(.*?)\},(?=\n    \{"|$)',
                           table.group(1) if table else "", re.S):
-        last = [int(x.strip(" ()\n")) for x in row[1].split(",")[-3:]]
+        last = [int(x.strip(" ()\n")) for x in row[1].split(",")[-5:-2]]
         out[row[0]] = last
     return out
 

@@ -12,7 +12,8 @@ enum {
     IDS = TOY_B * TOY_T * 4 * TOY_N
 };
 
-#define NO_CHECK 0, 0, 0
+#define AS_IS EDL_AS_IS, 0
+#define NO_CHECK 0, 0, 0, AS_IS
 #define W_SHAPE 2, {TOY_V, TOY_V, 0}, {TOY_ROW, 1, 0}, 1.0
 
 static const EdlTensor tensors[] = {
@@ -30,9 +31,10 @@ static const EdlTensor tensors[] = {
 
 static const EdlTensor inputs[] = {
     {"tokens", EDL_INPUT, EDL_I32, EDL_IO, 64, 2, {TOY_B, TOY_T}, {TOY_T, 1},
-     1.0, EDL_INIT_CONST, 0.0, 0.0, 0, TOY_V, 0},
+     1.0, EDL_INIT_CONST, 0.0, 0.0, 0, TOY_V, 0, AS_IS},
     {"targets", EDL_INPUT, EDL_I32, EDL_IO, 64 + IDS, 2, {TOY_B, TOY_T},
-     {TOY_T, 1}, 1.0, EDL_INIT_CONST, 0.0, 0.0, 0, TOY_V, -100},
+     {TOY_T, 1}, 1.0, EDL_INIT_CONST, 0.0, 0.0, 0, TOY_V, -100,
+     AS_IS},
 };
 
 static const EdlTensor outputs[] = {

@@ -9,9 +9,9 @@ enum { B = 2 };
 
 static const EdlTensor inputs[] = {
     {"x", EDL_INPUT, EDL_F32, EDL_IO, 0, 2, {B, 3}, {3, 1}, 1.0,
-     EDL_INIT_CONST, 0.0, 0.0, 0, 0, 0},
+     EDL_INIT_CONST, 0.0, 0.0, 0, 0, 0, EDL_AS_IS, 0},
     {"y", EDL_INPUT, EDL_I32, EDL_IO, 0, 1, {B}, {1}, 1.0, EDL_INIT_CONST,
-     0.0, 0.0, 0, 0, 0},
+     0.0, 0.0, 0, 0, 0, EDL_AS_IS, 0},
 };
 
 static EdlModel
