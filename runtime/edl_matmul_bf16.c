@@ -42,6 +42,7 @@ add_pair(float c, uint32_t x, uint32_t y)
 
 /* Of packed words, one after the other along K: pairs of bf16 as the bits of
  * a float, or floats, which come in the order of the terms. */
+#define TILES_PACKED
 #if EDL_X86
 #define TILE_TARGET __attribute__((target("avx512f,avx512bf16")))
 #define V_FMA(x, y, z) _mm512_dpbf16_ps(z, (__m512bh)(x), (__m512bh)(y))

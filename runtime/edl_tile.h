@@ -6,7 +6,7 @@
  * c[TILE_ROWS][TILE_VECS * V_WIDTH] (+)= a . b over k terms. Element (i, p) of
  * a is at i * a_row + p * a_col, one of which is 1; row p of b at p * b_row.
  * Forms of one loop: strides that the compiler knows leave it with nothing
- * but loads and products. */
+ * but loads and products. TILES_PACKED: only that of packed operands. */
 #define TILE_WIDE (TILE_VECS * V_WIDTH)
 #define TILE_JOIN_(a, b) a##b
 #define TILE_JOIN(a, b) TILE_JOIN_(a, b)
@@ -110,6 +110,18 @@ TILE_SUM(int64_t k, const float *a, int64_t a_row, int64_t a_col,
     }
 }
 
+#ifdef TILES_PACKED
+TILE_TARGET static void
+TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
+     int64_t b_row, float *c, int64_t c_row, int add, Ahead *ahead)
+{
+    (void)a_row;
+    (void)a_col;
+    (void)b_row;
+    TILE_SUM(k, a, 1, TILE_ROWS, b, TILE_WIDE, c, c_row, add, NULL, NULL, false,
+             ahead);
+}
+#else
 /* Rows of a with their terms adjacent, */
 TILE_TARGET static void
 TILE_LINES(int64_t k, const float *a, int64_t a_row, const float *b,
@@ -172,6 +184,7 @@ TILE(int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
     else
         TILE_LINES(k, a, a_row, b, b_row, c, c_row, add, ahead);
 }
+#endif
 
 #undef TILE
 #undef TILE_VECS
