@@ -311,7 +311,8 @@ panels(Block *block, const Lines *b, float *c, int64_t n, int64_t later)
         block->b = panel;
         const bool more = n - j > left;
         Lines next = more ? lines_at(&from, 0, left) : lines_at(b, block->k, 0);
-        Ahead ahead = {.tile = NULL};
+        Ahead ahead;
+        memset(&ahead, 0, sizeof ahead);
         ahead.b = walk_of(&next, more ? block->k : least(later, block->k),
                           least(more ? n - j - left : n, MOST_VECS * width),
                           block->words * ((block->rows + tall - 1) / tall));

@@ -75,6 +75,13 @@ typedef struct Form {
     bool wide, rounds, pairs;
 } Form;
 
+EDL_ALWAYS Form
+form(bool wide, bool rounds, bool pairs)
+{
+    Form f = {wide, rounds, pairs};
+    return f;
+}
+
 /* 16 floats as bf16: nearest even, a NaN stays one, a denormal is 0. */
 PACK_TARGET EDL_ALWAYS __m256i
 round16(__m512 x)
@@ -321,15 +328,15 @@ bands(float *to, const Lines *s, int64_t n, int64_t lines, Form how)
 #define PACK_FORMS(loop, how, wide, ...)                                       \
     do {                                                                       \
         if ((how)->pairs && (wide))                                            \
-            loop(__VA_ARGS__, (Form){true, true, true});                       \
+            loop(__VA_ARGS__, form(true, true, true));                         \
         else if ((how)->pairs)                                                 \
-            loop(__VA_ARGS__, (Form){false, true, true});                      \
+            loop(__VA_ARGS__, form(false, true, true));                        \
         else if (!(wide))                                                      \
-            loop(__VA_ARGS__, (Form){false, true, false});                     \
+            loop(__VA_ARGS__, form(false, true, false));                       \
         else if ((how)->rounds)                                                \
-            loop(__VA_ARGS__, (Form){true, true, false});                      \
+            loop(__VA_ARGS__, form(true, true, false));                        \
         else                                                                   \
-            loop(__VA_ARGS__, (Form){true, false, false});                     \
+            loop(__VA_ARGS__, form(true, false, false));                       \
     } while (0)
 
 PACK_TARGET static void
@@ -351,11 +358,11 @@ pack_bands_across(float *to, const Lines *s, const Packing *how, int64_t n,
                   int64_t lines)
 {
     if (!s->wide)
-        bands(to, s, n, lines, (Form){false, true, false});
+        bands(to, s, n, lines, form(false, true, false));
     else if (how->rounds)
-        bands(to, s, n, lines, (Form){true, true, false});
+        bands(to, s, n, lines, form(true, true, false));
     else
-        bands(to, s, n, lines, (Form){true, false, false});
+        bands(to, s, n, lines, form(true, false, false));
 }
 #endif
 
