@@ -1,6 +1,7 @@
 #include "codegen/attention.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* Of n queries or keys in as few tiles as they need, about alike; 16 m. */
 static int64_t
@@ -201,17 +202,26 @@ heads_across(Kernel *k, const Heads *h, const Operand *o, const char *name,
     return (Operand){-1, DT_f32, 0, 1, h->queries, name};
 }
 
+static bool
+is_number(const char *text)
+{
+    return strspn(text, "0123456789") == strlen(text);
+}
+
 void
 heads_product(Kernel *k, const TileProduct *p)
 {
     Emit *e = &k->out;
-    bool fixed = strspn(p->k, "0123456789") == strlen(p->k);
-    emit_line(e, "%sconst EdlProduct %s = {", fixed ? "static " : "", p->name);
-    emit_line(e,
-              "    %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-              ", %" PRId64 "};",
-              p->k, p->a_row, p->a_col, p->b_row, p->b_col, p->c_row);
-    const char *items[] = {arena_printf(k->cg->arena, "&%s", p->name),
+    Arena *a = k->cg->arena;
+    const char *shape = arena_printf(
+        a,
+        "{%s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}",
+        p->k, p->a_row, p->a_col, p->b_row, p->b_col, p->c_row);
+    emit_list(e,
+              arena_printf(a, "%sconst EdlProduct %s = ",
+                           is_number(p->k) ? "static " : "", p->name),
+              &shape, 1, ";");
+    const char *items[] = {arena_printf(a, "&%s", p->name),
                            p->a,
                            p->b,
                            p->c,
@@ -229,6 +239,12 @@ heads_left(Kernel *k, const char *name, const char *n, int64_t each,
 {
     if (whole)
         return arena_printf(k->cg->arena, "%" PRId64, each);
+    if (is_number(n) && strcmp(first, "0") == 0) {
+        int64_t all = strtoll(n, NULL, 10);
+        emit_line(&k->out, "const int64_t %s = %" PRId64 ";", name,
+                  all < each ? all : each);
+        return name;
+    }
     emit_line(&k->out,
               "const int64_t %s = %s - %s < %" PRId64 " ? %s - %s : %" PRId64
               ";",
@@ -268,6 +284,8 @@ key_of(Kernel *k, const Heads *h, const char *t0, const char *at)
                     : strcmp(at, "0") == 0
                         ? t0
                         : arena_printf(a, "%s + %s", t0, at);
+    if (strcmp(t, "0") == 0 && h->shift == 0)
+        return "-s0";
     return arena_printf(a, "%s%s - s0", t, plus(a, h->shift));
 }
 

@@ -181,17 +181,17 @@ emit_shape(Kernel *k, const Product *p)
     Emit *e = &k->out;
     const char *at =
         arena_printf(k->cg->arena,
-                     "%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                     ", %" PRId64 ", %" PRId64,
+                     "{%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                     ", %" PRId64 ", %" PRId64 "}",
                      p->k, p->a.row, p->a.col, p->b.row, p->b.col,
                      p->tile ? p->columns : p->c.row);
-    emit_line(e, "static const EdlProduct%s shape = {", p->bf16 ? "Bf16" : "");
     if (!p->bf16) {
-        emit_line(e, "    %s};", at);
+        emit_list(e, "static const EdlProduct shape = ", &at, 1, ";");
         return "edl_matmul(";
     }
-    emit_line(e, "    {%s}, %d, %d};", at, p->a.dtype == DT_f32,
-              p->b.dtype == DT_f32);
+    const char *items[] = {at, p->a.dtype == DT_f32 ? "1" : "0",
+                           p->b.dtype == DT_f32 ? "1" : "0"};
+    emit_list(e, "static const EdlProductBf16 shape = {", items, 3, "};");
     k->cg->has_bf16 = true;
     return "edl_matmul_bf16(";
 }
