@@ -61,22 +61,29 @@ precision(Lower *l, const Line *line)
 static void
 quantize(Lower *l, const Line *line)
 {
-    const Item *what = line->items.n == 2 ? &line->items.at[0] : NULL;
-    const Item *to = what ? &line->items.at[1] : NULL;
+    const Train *train = l->module->train;
+    const Item *what = line->items.n > 0 ? &line->items.at[0] : NULL;
+    const Item *to = line->items.n == 2 ? &line->items.at[1] : NULL;
     const char *word = what && what->kind == ITEM_WORD ? what->word : "";
+    bool none = line->items.n == 1 && strcmp(word, "none") == 0;
     bool type = to && ((to->kind == ITEM_WORD && !strcmp(to->word, "i8")) ||
                        (to->kind == ITEM_EXPR && to->value->kind == EX_TYPE &&
                         !strcmp(to->value->u.path.name.text, "i8")));
     if (strcmp(word, "activations") == 0)
         low_error(l, what->at, "`quantize activations` needs activations in "
                                "few bits, which this edlc does not have yet");
-    else if (!type || strcmp(word, "optimizer") != 0)
-        low_error(l, line->items.n ? line->items.at[0].at : line->keyword.at,
-                  "`quantize` takes optimizer i8");
+    else if (!none && (!type || strcmp(word, "optimizer") != 0))
+        low_error(l, what ? what->at : line->keyword.at,
+                  "`quantize` takes none or optimizer i8");
     else if (module_option(l->module, "quantize"))
         low_error(l, line->keyword.at, "a second `quantize`");
+    else if (!none && train && train->optimizer &&
+             strcmp(train->optimizer, "adamw") != 0)
+        low_error(l, what->at, "8-bit states are those of adamw, not of %s",
+                  train->optimizer);
     else
-        module_set_option(l->module, "quantize", "optimizer:i8");
+        module_set_option(l->module, "quantize",
+                          none ? "none" : "optimizer:i8");
 }
 
 static const char *

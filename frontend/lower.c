@@ -256,11 +256,11 @@ build_model(Lower *l, const Decl *model, LowerMode mode)
         need_output(l, model);
     l->failed |= l->mistakes != before;
     Train *train = block ? low_train(l, block) : NULL;
-    low_plan(l, name);
     if (trains)
         l->module->train = train;
     else
         forget_decay(l->module);
+    low_plan(l, name);
     if (trains && train && train->validate.n && l->mistakes == before)
         build_graph(l, model, "evaluate", false);
 }

@@ -1,6 +1,7 @@
 /* The update of a step: learning rate, norm of the gradients, optimizers as
  * PyTorch defines them (decoupled weight decay of AdamW, eps outside the
  * root; SGD's weight decay is added to the gradient). */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ largest(const double *x, int64_t n)
 {
     double most = 0;
     for (int64_t i = 0; i < n; i++)
-        most = fabs(x[i]) > most ? fabs(x[i]) : most;
+        most = fabs(x[i]) <= most || isnan(most) ? most : fabs(x[i]);
     return most;
 }
 
@@ -107,7 +108,7 @@ code_block(double *x, int64_t n, int64_t first, uint32_t key)
 {
     const Codes k = {20, 127};
     double scale = (float)largest(x, n);
-    for (int64_t i = 0; scale > 0 && i < n; i++) {
+    for (int64_t i = 0; scale != 0 && i < n; i++) {
         uint32_t noise = code_noise(key, (uint32_t)(first + i));
         double part = coded(k, fabs(x[i]), scale, (noise & 0xffff) << 4);
         x[i] = copysign(part * scale, x[i]);
@@ -122,8 +123,9 @@ root_block(double *x, int64_t n, int64_t first, uint32_t key)
     const Codes k = {19, 255};
     const double least = ldexp(1.125, -16);
     double scale = (float)sqrt(largest(x, n));
-    for (int64_t i = 0; scale > 0 && i < n; i++) {
+    for (int64_t i = 0; scale != 0 && i < n; i++) {
         uint32_t noise = code_noise(key, (uint32_t)(first + i));
+        x[i] = x[i] < FLT_MIN ? 0 : x[i]; /* as moments fade in f32 */
         double part = coded(k, sqrt(x[i]), scale, noise >> 16 << 3);
         if (part == 0 && x[i] > 0)
             part = least;

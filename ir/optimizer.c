@@ -57,6 +57,20 @@ optimizer_scales(const Type *t)
 }
 
 bool
+optimizer_can_code(const Type *t)
+{
+    return t->dtype == DT_f32 && type_elements(t) >= CODE_LEAST;
+}
+
+int64_t
+optimizer_code_bytes(const Type *t)
+{
+    Type codes = *t, scales = optimizer_scales(t);
+    codes.dtype = DT_i8;
+    return type_bytes(&codes) + type_bytes(&scales);
+}
+
+bool
 optimizer_is_scale(const Tensor *t)
 {
     const char *dot = t->role ? strchr(t->role, '.') : NULL;

@@ -11,7 +11,10 @@
 
 #include "ir/graph.h"
 
-enum { CODE_BLOCK = 256 };
+enum {
+    CODE_BLOCK = 256,
+    CODE_LEAST = 4096 /* elements: with less there is little to win */
+};
 
 typedef struct Optimizer {
     int n_state;
@@ -27,6 +30,10 @@ Optimizer optimizer_operands(Op op, int n_args, bool coded, double momentum,
                              bool go);
 /* Does the node change operand i? */
 bool optimizer_changes(const Node *n, int i);
+/* Is a state of this type stored in codes where they are asked for? */
+bool optimizer_can_code(const Type *t);
+/* Bytes of its codes and scales. */
+int64_t optimizer_code_bytes(const Type *t);
 /* The scales of an i8 state of type t; the tensor of them has the role of the
  * state with .scale behind it. */
 Type optimizer_scales(const Type *t);

@@ -16,8 +16,6 @@
 #include "ir/optimizer.h"
 #include "passes/pass.h"
 
-enum { FEW_ELEMENTS = 4096 };
-
 typedef VEC(Tensor *) Tensors;
 
 typedef struct Update {
@@ -149,13 +147,10 @@ codes_states(const Module *m)
     return module_option_is(m, "quantize", "optimizer:i8");
 }
 
-/* Small states stay as they are: there is little to win. */
 static bool
 in_few_bits(const Update *u, int i)
 {
-    const Type *t = &u->grads.at[i]->type;
-    return codes_states(u->m) && t->dtype == DT_f32 &&
-           type_elements(t) >= FEW_ELEMENTS;
+    return codes_states(u->m) && optimizer_can_code(&u->grads.at[i]->type);
 }
 
 /* Puts the state into args[at], and behind *n what its scales are read as,
@@ -311,7 +306,7 @@ pass_update(Module *m)
     }
     if (codes_states(m) && strcmp(m->train->optimizer, "adamw") != 0) {
         diag_error(m->diag, m->train->loc,
-                   "8-bit states are those of adamw, not of %s",
+                   "%s: 8-bit states are those of adamw, not of %s", m->name,
                    m->train->optimizer);
         return false;
     }

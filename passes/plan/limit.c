@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ir/optimizer.h"
 #include "passes/plan/report.h"
 
 enum { LARGEST = 5 };
@@ -43,21 +44,31 @@ say_regions(Module *m, const Report *r)
                   region_name[r->largest.at[i].region]);
 }
 
-static int64_t
-optimizer_bytes(const Module *m)
+/* Of the optimizer's states, and what they would take in codes. */
+static void
+optimizer_bytes(const Module *m, int64_t *now, int64_t *codes)
 {
-    int64_t bytes = 0;
-    for (int i = 0; i < m->tensors.n; i++)
-        if (m->tensors.at[i]->kind == TENSOR_opt)
-            bytes += m->tensors.at[i]->bytes;
-    return bytes;
+    *now = *codes = 0;
+    for (int i = 0; i < m->tensors.n; i++) {
+        const Tensor *t = m->tensors.at[i];
+        if (t->kind != TENSOR_opt)
+            continue;
+        *now += t->bytes;
+        *codes += optimizer_can_code(&t->type) ? optimizer_code_bytes(&t->type)
+                                               : t->bytes;
+    }
 }
 
-/* Of f32: a byte an element, and a scale for every 256 of them. */
-static int64_t
-in_8_bits(int64_t bytes)
+/* States in codes do not leave the device, and CUDA has none. */
+static bool
+may_code(const Module *m)
 {
-    return bytes / 4 + bytes / 256;
+    const char *offload = module_option(m, "offload");
+    return m->train && m->train->optimizer &&
+           strcmp(m->train->optimizer, "adamw") == 0 &&
+           (!offload || strcmp(offload, "none") == 0) &&
+           !module_option_is(m, "target", "cuda") &&
+           !module_option_is(m, "quantize", "optimizer:i8");
 }
 
 /* The smallest limit, and what would lower it. */
@@ -65,7 +76,7 @@ static void
 say_help(Module *m, const Report *r)
 {
     Span nowhere = {0};
-    int64_t optimizer = optimizer_bytes(m);
+    int64_t now, codes;
     diag_note(m->diag, nowhere, "the smallest limit that works is %lld bytes",
               (long long)r->total);
     if (m->planned.lowest > 0 && m->planned.lowest < r->total)
@@ -76,13 +87,12 @@ say_help(Module *m, const Report *r)
         diag_note(m->diag, nowhere,
                   "with --offload=host %lld bytes of the device are enough",
                   (long long)m->planned.moved);
-    bool adam = m->train && strcmp(m->train->optimizer, "adamw") == 0;
-    if (optimizer > 0 && adam && !module_option_is(m, "quantize", "optimizer:i8"))
+    optimizer_bytes(m, &now, &codes);
+    if (codes < now && may_code(m))
         diag_note(m->diag, nowhere,
-                  "in 8 bits the optimizer's state would take about %lld "
-                  "bytes, not %lld (--quantize=optimizer:i8, which changes "
-                  "results)",
-                  (long long)in_8_bits(optimizer), (long long)optimizer);
+                  "in 8 bits the optimizer's state would take %lld bytes, not "
+                  "%lld (--quantize=optimizer:i8, which changes results)",
+                  (long long)codes, (long long)now);
 }
 
 bool
